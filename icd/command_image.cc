@@ -75,10 +75,12 @@ void record_clears(CommandBuffer *cmd, const Image &image, const TexelBytes &tex
          if (!clear)
             return;
          clear->run = run_box_clear;
-         clear->place = {image.slice(l, is_3d ? 0 : range.baseArrayLayer, aspect), level.row_pitch,
+         const uint32_t first = is_3d ? 0 : range.baseArrayLayer,
+                        layers = vk_image_subresource_layer_count(&image.vk, &range);
+         clear->place = {image.slice(l, image.slices_of(first), aspect), level.row_pitch,
                          level.slice_pitch};
          clear->box = {level.row_pitch, level.extent.height,
-                       is_3d ? level.slices : vk_image_subresource_layer_count(&image.vk, &range)};
+                       is_3d ? level.slices : image.slices_of(layers)};
          clear->texel_bytes = image.texel_bytes(aspect);
          clear->texel = texel;
       }

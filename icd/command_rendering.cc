@@ -3,7 +3,7 @@
 
 /// Rendering without draws (WEFT_QUEUE=graphics): attachments are cleared, loaded and stored.
 /// Mesa's runtime turns render passes into these commands. An attachment is memory, so loads and
-/// stores need no work. Images have one sample, so no attachment is resolved.
+/// stores need no work.
 
 #include "icd/command_buffer.h"
 #include "icd/image.h"
@@ -27,7 +27,8 @@ constexpr uint32_t max_colors = 8; // maxColorAttachments
 /// An aspect of an attachment; no memory if there is none.
 struct Attachment {
    BoxPlace place;                 ///< of the view's level and first layer
-   uint32_t width, height, slices; ///< slices from the first one
+   uint32_t width, height, layers; ///< layers, or slices of the depth, from the first one
+   uint32_t samples;               ///< each a slice of memory
    uint32_t texel_bytes;
    enum pipe_format format;
 };
@@ -66,14 +67,14 @@ Span clamp_span(int64_t first, uint32_t count, uint32_t size)
 /// The area's parts outside of the attachment are left out.
 void clear(const Attachment &to, const TexelBytes &texel, const Area &area)
 {
-   const Span slices = clamp_span(area.first_layer, area.layers, to.slices),
+   const Span layers = clamp_span(area.first_layer, area.layers, to.layers),
               rows = clamp_span(area.rect.offset.y, area.rect.extent.height, to.height),
               columns = clamp_span(area.rect.offset.x, area.rect.extent.width, to.width);
-   const BoxPlace place = {to.place.row(slices.first, rows.first) +
+   const BoxPlace place = {to.place.row(layers.first * to.samples, rows.first) +
                               uint64_t(columns.first) * to.texel_bytes,
                            to.place.row_pitch, to.place.slice_pitch};
-   clear_box(place, {uint64_t(columns.count()) * to.texel_bytes, rows.count(), slices.count()},
-             texel, to.texel_bytes);
+   const uint64_t row_bytes = uint64_t(columns.count()) * to.texel_bytes;
+   clear_box(place, {row_bytes, rows.count(), layers.count() * to.samples}, texel, to.texel_bytes);
 }
 
 /// With a view mask, each of its views is a layer.
@@ -137,12 +138,14 @@ Attachment attachment_of(const VkRenderingAttachmentInfo *info, VkImageAspectFla
    VK_FROM_HANDLE(ImageView, view, info->imageView);
    auto *image = reinterpret_cast<const Image *>(view->vk.image);
    const ImageLevel &level = image->level(view->vk.base_mip_level, aspect);
+   const uint32_t first = image->slices_of(view->vk.base_array_layer);
    return {
-      .place = {image->slice(view->vk.base_mip_level, view->vk.base_array_layer, aspect),
-                level.row_pitch, level.slice_pitch},
+      .place = {image->slice(view->vk.base_mip_level, first, aspect), level.row_pitch,
+                level.slice_pitch},
       .width = level.extent.width,
       .height = level.extent.height,
-      .slices = level.slices - view->vk.base_array_layer,
+      .layers = (level.slices - first) / image->vk.samples,
+      .samples = image->vk.samples,
       .texel_bytes = image->texel_bytes(aspect),
       .format = vk_format_to_pipe_format(aspect == VK_IMAGE_ASPECT_DEPTH_BIT
                                             ? vk_format_depth_only(view->vk.view_format)

@@ -172,10 +172,10 @@ void get_memory_limits(uint64_t heap_size, vk_properties *p)
    p->maxImageDimensionCube = max_image_extent;
    p->maxImageArrayLayers = max_image_layers;
    p->storageImageSampleCounts = VK_SAMPLE_COUNT_1_BIT;
-   p->sampledImageColorSampleCounts = VK_SAMPLE_COUNT_1_BIT;
-   p->sampledImageIntegerSampleCounts = VK_SAMPLE_COUNT_1_BIT;
-   p->sampledImageDepthSampleCounts = VK_SAMPLE_COUNT_1_BIT;
-   p->sampledImageStencilSampleCounts = VK_SAMPLE_COUNT_1_BIT;
+   p->sampledImageColorSampleCounts = sample_counts;
+   p->sampledImageIntegerSampleCounts = sample_counts;
+   p->sampledImageDepthSampleCounts = sample_counts;
+   p->sampledImageStencilSampleCounts = sample_counts;
    p->maxTexelBufferElements = max_texel_elements;
    p->minTexelBufferOffsetAlignment = 16;
    p->storageTexelBufferOffsetAlignmentBytes = 16;
@@ -308,7 +308,7 @@ void get_absent_limits(vk_properties *p)
    p->pointClippingBehavior = VK_POINT_CLIPPING_BEHAVIOR_ALL_CLIP_PLANES;
    p->supportedDepthResolveModes = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
    p->supportedStencilResolveModes = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
-   p->framebufferIntegerColorSampleCounts = VK_SAMPLE_COUNT_1_BIT;
+   p->framebufferIntegerColorSampleCounts = sample_counts;
 }
 
 } // namespace

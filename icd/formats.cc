@@ -144,6 +144,15 @@ VkImageUsageFlags attachment_usages(VkFormatFeatureFlags2 features)
    return usages;
 }
 
+/// Only images that may be attachments have several samples (VkImageFormatProperties).
+VkSampleCountFlags samples_of(const VkPhysicalDeviceImageFormatInfo2 &info)
+{
+   const bool may_have =
+      attachment_features(info.format) &&
+      may_have_samples(info.type, info.tiling, info.usage, info.flags, info.format);
+   return may_have ? sample_counts : VkSampleCountFlags(VK_SAMPLE_COUNT_1_BIT);
+}
+
 constexpr VkImageUsageFlags image_usages =
    VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
    VK_IMAGE_USAGE_HOST_TRANSFER_BIT | VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT;
@@ -220,6 +229,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceImageFormatProperties2(
       vk_find_struct(pImageFormatProperties->pNext, EXTERNAL_IMAGE_FORMAT_PROPERTIES);
    if (external)
       external->externalMemoryProperties = memory;
+   pImageFormatProperties->imageFormatProperties.sampleCounts = samples_of(*pInfo);
    // The usage for copies by the host changes nothing about an image.
    VkHostImageCopyDevicePerformanceQuery *performance =
       vk_find_struct(pImageFormatProperties->pNext, HOST_IMAGE_COPY_DEVICE_PERFORMANCE_QUERY);

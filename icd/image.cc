@@ -89,7 +89,8 @@ ImageLayout lay_out_image(const vk_image &image)
          .row_pitch = row_pitch,
          .slice_pitch = row_pitch * DIV_ROUND_UP(extent.height, layout.texel_side),
          .extent = extent,
-         .slices = image.image_type == VK_IMAGE_TYPE_3D ? extent.depth : image.array_layers,
+         .slices = image.image_type == VK_IMAGE_TYPE_3D ? extent.depth
+                                                        : image.array_layers * image.samples,
       };
       size += align64(layout.levels[i].slice_pitch * layout.levels[i].slices, memory_alignment);
    }
@@ -105,6 +106,14 @@ ImageLayout lay_out_image(const vk_image &image)
    if (size <= limits::buffer_range)
       layout.size = size;
    return layout;
+}
+
+bool may_have_samples(VkImageType type, VkImageTiling tiling, VkImageUsageFlags usage,
+                      VkImageCreateFlags flags, VkFormat format)
+{
+   return type == VK_IMAGE_TYPE_2D && tiling == VK_IMAGE_TILING_OPTIMAL &&
+          !(usage & VK_IMAGE_USAGE_STORAGE_BIT) && !(flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT) &&
+          !vk_format_is_compressed(format) && !vk_format_get_ycbcr_info(format);
 }
 
 VkImageFormatProperties image_limits(VkFormat format, VkImageType type)
@@ -129,6 +138,13 @@ VkImageFormatProperties image_limits(VkFormat format, VkImageType type)
    };
 }
 
+static bool has_supported_samples(const VkImageCreateInfo &info)
+{
+   return info.samples == VK_SAMPLE_COUNT_1_BIT ||
+          (info.samples == VK_SAMPLE_COUNT_4_BIT && info.mipLevels == 1 &&
+           may_have_samples(info.imageType, info.tiling, info.usage, info.flags, info.format));
+}
+
 bool is_within_limits(const VkImageCreateInfo &info)
 {
    if (planes_of(info.format) && !has_whole_chromas(info))
@@ -141,7 +157,7 @@ bool is_within_limits(const VkImageCreateInfo &info)
           within(extent.height, limits.maxExtent.height) &&
           within(extent.depth, limits.maxExtent.depth) &&
           within(info.mipLevels, uint32_t(std::bit_width(largest))) &&
-          within(info.arrayLayers, limits.maxArrayLayers) && info.samples == VK_SAMPLE_COUNT_1_BIT;
+          within(info.arrayLayers, limits.maxArrayLayers) && has_supported_samples(info);
 }
 
 uint8_t *Image::slice(uint32_t number, uint32_t slice, VkImageAspectFlags aspect) const

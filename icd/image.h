@@ -23,6 +23,8 @@ constexpr uint32_t max_image_extent = 1 << (max_image_levels - 1), max_image_dep
 /// other; rows of blocks, if the format is compressed:
 ///
 ///    offset ─► slice 0: row 0 | row 1 | …, slice 1: row 0 | row 1 | …
+///
+/// Each sample of a layer is a slice of its own: layer 0 has the slices 0 … samples - 1.
 struct ImageLevel {
    uint64_t offset; ///< from the image's first byte
    uint64_t row_pitch, slice_pitch;
@@ -59,6 +61,10 @@ ImageLayout lay_out_image(const vk_image &);
 /// The texels of an aspect; a stencil is the component R.
 std::optional<TexelFormat> plane_format(VkFormat, VkImageAspectFlags);
 
+/// The samples of images that shaders read, but do not store to.
+constexpr VkSampleCountFlags sample_counts = VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_4_BIT;
+bool may_have_samples(VkImageType, VkImageTiling, VkImageUsageFlags, VkImageCreateFlags, VkFormat);
+
 /// The largest images of a format and a type; whether an image keeps to them.
 VkImageFormatProperties image_limits(VkFormat, VkImageType);
 bool is_within_limits(const VkImageCreateInfo &);
@@ -78,6 +84,8 @@ struct Image {
          return layout.chroma_bytes;
       return layout.is_second_plane(aspect) ? 1 : layout.texel_bytes;
    }
+   /// The slice of the first sample; the number of slices of as many layers.
+   uint32_t slices_of(uint32_t layers) const { return layers * vk.samples; }
    uint8_t *slice(uint32_t level, uint32_t slice, VkImageAspectFlags aspect = 0) const;
 };
 

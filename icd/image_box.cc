@@ -44,8 +44,8 @@ BoxPlace place_in(const Image &image, const VkImageSubresourceLayers &layers,
    const VkOffset3D offset = vk_image_sanitize_offset(&image.vk, wanted);
    const ImageLevel &level = image.level(layers.mipLevel, layers.aspectMask);
    const bool is_3d = image.vk.image_type == VK_IMAGE_TYPE_3D;
-   uint8_t *slice = image.slice(layers.mipLevel, is_3d ? uint32_t(offset.z) : layers.baseArrayLayer,
-                                layers.aspectMask);
+   const uint32_t first = is_3d ? uint32_t(offset.z) : image.slices_of(layers.baseArrayLayer);
+   uint8_t *slice = image.slice(layers.mipLevel, first, layers.aspectMask);
    return {
       .first = slice + uint32_t(offset.y) / image.layout.texel_side * level.row_pitch +
                uint32_t(offset.x) / image.layout.texel_side *
@@ -69,7 +69,7 @@ Box box_of(const Image &image, const VkImageSubresourceLayers &layers, const VkE
       .rows = DIV_ROUND_UP(extent.height, image.layout.texel_side),
       .slices = image.vk.image_type == VK_IMAGE_TYPE_3D
                    ? extent.depth
-                   : vk_image_subresource_layer_count(&image.vk, &layers),
+                   : image.slices_of(vk_image_subresource_layer_count(&image.vk, &layers)),
    };
 }
 

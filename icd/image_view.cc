@@ -54,11 +54,11 @@ SampledImageDescriptor describe(const ImageView &view, const TexelFormat &format
    const bool is_3d = view.vk.view_type == VK_IMAGE_VIEW_TYPE_3D;
    const uint32_t first = is_3d ? view.vk.storage.z_slice_offset : view.vk.base_array_layer,
                   slices = is_3d ? view.vk.storage.z_slice_count : view.vk.layer_count;
-   const uint8_t *begin = image->slice(view.vk.base_mip_level, first, aspect);
+   const uint8_t *begin = image->slice(view.vk.base_mip_level, image->slices_of(first), aspect);
    SampledImageDescriptor descriptor = {};
    descriptor.image = {
       .address = uint64_t(uintptr_t(begin)),
-      .size = slices * level.slice_pitch,
+      .size = image->slices_of(slices) * level.slice_pitch,
       .format = format,
       // Of a compressed image, a view in another format has blocks as texels.
       .width = view.vk.extent.width,
@@ -69,15 +69,16 @@ SampledImageDescriptor describe(const ImageView &view, const TexelFormat &format
       .levels = view.vk.level_count,
       .swizzle = {component(view.vk.swizzle.r), component(view.vk.swizzle.g),
                   component(view.vk.swizzle.b), component(view.vk.swizzle.a)},
+      .samples = image->vk.samples,
       .reserved = {},
    };
    for (uint32_t i = 0; i < view.vk.level_count; i++) {
       const uint32_t number = view.vk.base_mip_level + i;
       const ImageLevel &each = image->level(number, aspect);
-      const uint8_t *at = image->slice(number, first, aspect);
+      const uint8_t *at = image->slice(number, image->slices_of(first), aspect);
       descriptor.level_offsets[i] = uint32_t(at - begin);
       descriptor.image.size =
-         uint64_t(at - begin) + (is_3d ? each.slices : slices) * each.slice_pitch;
+         uint64_t(at - begin) + (is_3d ? each.slices : image->slices_of(slices)) * each.slice_pitch;
    }
    return descriptor;
 }

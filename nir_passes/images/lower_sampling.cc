@@ -38,6 +38,7 @@ Lookup operands_of(nir_tex_instr *tex)
       .min_lod = source(tex, nir_tex_src_min_lod),
       .comparator = source(tex, nir_tex_src_comparator),
       .offset = source(tex, nir_tex_src_offset),
+      .sample = source(tex, nir_tex_src_ms_index),
       .gradient_x = source(tex, nir_tex_src_ddx),
       .gradient_y = source(tex, nir_tex_src_ddy),
       .gathered = tex->op == nir_texop_tg4 ? std::optional(unsigned(tex->component)) : std::nullopt,
@@ -49,7 +50,9 @@ Lookup operands_of(nir_tex_instr *tex)
 Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const BindingLayout> bindings)
 {
    nir_deref_instr *deref = deref_of(tex, nir_tex_src_texture_deref);
-   if (!is_supported(tex->sampler_dim) || tex->is_sparse || tex->def.bit_size != 32)
+   const bool has_samples = tex->sampler_dim == GLSL_SAMPLER_DIM_MS;
+   if (!(is_supported(tex->sampler_dim) || has_samples) || tex->is_sparse ||
+       tex->def.bit_size != 32)
       return Error{unsupported_access(deref)};
    const Result<Descriptor> found = find_descriptor(
       b, bindings, deref,
@@ -63,7 +66,10 @@ Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const Bind
       return load_size(b, image.descriptor, image.shape, tex->def.num_components);
    case nir_texop_query_levels:
       return load_words(b, image.descriptor, offsetof(ImageDescriptor, levels), 1);
+   case nir_texop_texture_samples:
+      return load_words(b, image.descriptor, offsetof(ImageDescriptor, samples), 1);
    case nir_texop_txf:
+   case nir_texop_txf_ms:
       return fetch(b, image, operands_of(tex));
    case nir_texop_tex:
    case nir_texop_txb:

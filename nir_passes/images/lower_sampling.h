@@ -20,8 +20,7 @@ nir_lower_tex_options sampling_options();
 /// SampledImageDescriptors, SamplerDescriptors and CombinedDescriptors (sampling.h). Texel buffers
 /// are left to lower_images(). Must come after nir_lower_tex() with sampling_options().
 ///
-/// An Error for images of several samples, for queries of a level of detail, and for bindings that
-/// are not listed.
+/// An Error for queries of a level of detail, and for bindings that are not listed.
 Result<bool> lower_sampling(nir_shader *, std::span<const BindingLayout>);
 
 } // namespace weft

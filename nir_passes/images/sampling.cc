@@ -471,6 +471,11 @@ nir_def *fetch_any(nir_builder *b, const SampledImage &image, const Lookup &look
    set(0, 0);
    set(1, image.shape.has_rows() ? std::optional(1u) : std::nullopt);
    set(2, image.shape.slice_coordinate());
+   if (lookup.sample) {
+      nir_def *samples = reads.word(offsetof(ImageDescriptor, samples));
+      is_inside = nir_iand(b, is_inside, nir_ult(b, lookup.sample, samples));
+      place[2] = nir_iadd(b, nir_imul(b, place[2], samples), lookup.sample);
+   }
    return reads.swizzle(reads.load(level, is_inside, place));
 }
 
@@ -493,8 +498,8 @@ nir_def *choose(nir_builder *b, nir_def *is_plain, const Plain &plain, const Any
 nir_def *fetch(nir_builder *b, const SampledImage &image, const Lookup &lookup)
 {
    return choose(
-      b, is_plain_fetch(b, image, lookup), [&] { return fetch_plainly(b, image, lookup); },
-      [&] { return fetch_any(b, image, lookup); });
+      b, lookup.sample ? nullptr : is_plain_fetch(b, image, lookup),
+      [&] { return fetch_plainly(b, image, lookup); }, [&] { return fetch_any(b, image, lookup); });
 }
 
 nir_def *sample(nir_builder *b, const SampledImage &image, const Descriptor &sampler,

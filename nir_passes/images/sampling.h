@@ -19,13 +19,14 @@ struct SampledImage {
 struct Lookup {
    nir_def *coordinates;
    nir_def *lod, *bias, *min_lod, *comparator, *offset;
+   nir_def *sample;                  ///< of an image of several samples, the number of one
    nir_def *gradient_x, *gradient_y; ///< both or none; without a layer
    std::optional<unsigned> gathered; ///< the component of each texel that a gather returns
    nir_alu_type type;
 };
 
-/// The texel at integer coordinates of a level. Outside of the image or its levels, a texel of
-/// zeros.
+/// The texel at integer coordinates of a level. Outside of the image, its levels or its samples, a
+/// texel of zeros.
 nir_def *fetch(nir_builder *, const SampledImage &, const Lookup &);
 
 /// Four components; of a comparison, the first one. Levels and texels of a filter are loops of

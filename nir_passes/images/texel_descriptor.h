@@ -29,7 +29,8 @@ struct ImageDescriptor {
    uint32_t row_pitch, slice_pitch; ///< bytes, of the first level
    uint32_t levels;
    uint8_t swizzle[4]; ///< PIPE_SWIZZLE_* of R, G, B, A in a sampled image
-   uint32_t reserved[2];
+   uint32_t samples;   ///< slices of memory for each slice
+   uint32_t reserved;
 };
 static_assert(sizeof(ImageDescriptor) == 64);
 

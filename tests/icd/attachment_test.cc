@@ -26,12 +26,15 @@ protected:
       VkImageView view; ///< of layers 1 and 2
    };
 
-   Target make_target(VkFormat format, VkImageAspectFlags aspects, VkImageUsageFlags usage)
+   Target make_target(VkFormat format, VkImageAspectFlags aspects, VkImageUsageFlags usage,
+                      VkSampleCountFlagBits samples = VK_SAMPLE_COUNT_1_BIT)
    {
-      Target target = {
-         make_image(
-            {.format = format, .extent = {width, height, 1}, .layers = layers, .usage = usage}),
-         VK_NULL_HANDLE};
+      Target target = {make_image({.format = format,
+                                   .extent = {width, height, 1},
+                                   .layers = layers,
+                                   .usage = usage,
+                                   .samples = samples}),
+                       VK_NULL_HANDLE};
       const VkImageViewCreateInfo info = {
          .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
          .image = target.image.handle,
@@ -161,6 +164,63 @@ TEST_F(AttachmentTest, ColorsDepthsAndStencilsAreClearedAndLoaded)
    expect_texels(new_depths, old_depths, 4, {0, 0, 0, 0x3f}, {}, in_area);
    expect_texels(new_loaded, old_loaded, 4, {0x34, 0x12, 7, 0}, {}, in_rect);
    expect_texels(new_stencils, old_stencils, 1, {9}, {}, in_rect);
+}
+
+/// Clears change all samples of a layer; each is a slice of memory.
+TEST_F(AttachmentTest, Samples)
+{
+   constexpr uint32_t samples = 4;
+   const auto counts = [&](VkFormat format, VkImageUsageFlags usage, VkImageCreateFlags flags = 0,
+                           VkImageType type = VK_IMAGE_TYPE_2D,
+                           VkImageTiling tiling = VK_IMAGE_TILING_OPTIMAL) {
+      VkImageFormatProperties properties = {};
+      EXPECT_VK(vkGetPhysicalDeviceImageFormatProperties(physical, format, type, tiling, usage,
+                                                         flags, &properties));
+      return properties.sampleCounts;
+   };
+   constexpr VkSampleCountFlags one = VK_SAMPLE_COUNT_1_BIT, both = one | VK_SAMPLE_COUNT_4_BIT;
+   constexpr VkFormat rgba = VK_FORMAT_R8G8B8A8_UNORM;
+   constexpr VkImageUsageFlags sampled = VK_IMAGE_USAGE_SAMPLED_BIT;
+   EXPECT_EQ(counts(rgba, sampled), both);
+   EXPECT_EQ(counts(rgba, VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT), both);
+   EXPECT_EQ(counts(VK_FORMAT_R32_UINT, sampled), both);
+   EXPECT_EQ(counts(VK_FORMAT_D32_SFLOAT, VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT), both);
+   EXPECT_EQ(counts(rgba, sampled | VK_IMAGE_USAGE_STORAGE_BIT), one);
+   EXPECT_EQ(counts(rgba, sampled, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT), one);
+   EXPECT_EQ(counts(rgba, sampled, 0, VK_IMAGE_TYPE_3D), one);
+   EXPECT_EQ(counts(rgba, sampled, 0, VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_LINEAR), one);
+   EXPECT_EQ(counts(VK_FORMAT_BC1_RGB_UNORM_BLOCK, sampled), one);
+
+   const Target target = make_target(rgba, VK_IMAGE_ASPECT_COLOR_BIT,
+                                     VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, VK_SAMPLE_COUNT_4_BIT);
+   const auto memory = target.image.memory.as();
+   std::ranges::generate(memory, [&] { return uint32_t(random()); });
+   std::vector<uint32_t> expected(memory.begin(), memory.end());
+   VkCommandBuffer cmd = begin();
+   const VkRenderingAttachmentInfo color =
+      attachment(target, VK_ATTACHMENT_LOAD_OP_CLEAR, {.color = {.float32 = {1, 0, 0.2f, 1}}});
+   const VkRenderingInfo rendering = {
+      .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+      .renderArea = {{2, 1}, {10, 7}},
+      .layerCount = 1,
+      .colorAttachmentCount = 1,
+      .pColorAttachments = &color,
+   };
+   vkCmdBeginRendering(cmd, &rendering);
+   const VkClearAttachment clear = {
+      VK_IMAGE_ASPECT_COLOR_BIT, 0, {.color = {.float32 = {0, 1, 0, 0}}}};
+   const VkClearRect rect = {{{3, 2}, {4, 5}}, 1, 5000};
+   vkCmdClearAttachments(cmd, 1, &clear, 1, &rect);
+   vkCmdEndRendering(cmd);
+   run(cmd);
+   for (uint32_t i = 0; i < layers * samples * width * height; ++i) {
+      const uint32_t layer = i / (samples * width * height), x = i % width, y = i / width % height;
+      if (layer == 1 && x >= 2 && x < 12 && y >= 1 && y < 8)
+         expected[i] = 0xff3300ff;
+      else if (layer == 2 && x >= 3 && x < 7 && y >= 2 && y < 7)
+         expected[i] = 0x0000ff00;
+   }
+   EXPECT_TRUE(std::ranges::equal(memory, expected));
 }
 
 /// Mesa's runtime makes renderings of render passes. A secondary command buffer clears attachments

@@ -44,7 +44,7 @@ TestImage ImageTest::make_image(const ImageRecipe &recipe)
       .extent = recipe.extent,
       .mipLevels = recipe.levels,
       .arrayLayers = recipe.layers,
-      .samples = VK_SAMPLE_COUNT_1_BIT,
+      .samples = recipe.samples,
       .tiling = recipe.tiling,
       .usage = recipe.usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
    };

@@ -22,6 +22,7 @@ struct ImageRecipe {
    VkImageCreateFlags flags = 0;
    VkImageTiling tiling = VK_IMAGE_TILING_OPTIMAL;
    VkImageUsageFlags usage = VK_IMAGE_USAGE_STORAGE_BIT; ///< beside copies
+   VkSampleCountFlagBits samples = VK_SAMPLE_COUNT_1_BIT;
 };
 /// The only aspect, or the depths beside stencils.
 VkImageAspectFlags aspect_of(VkFormat);

@@ -1,0 +1,250 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+/// Images of four samples. Without draws, no command writes single samples, so the tests write and
+/// read the image's memory: each sample of a layer is a slice, in order.
+
+#include "tests/icd/sampling_fixture.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::icd_test {
+
+namespace {
+
+constexpr VkDescriptorType sampled_image = VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE,
+                           storage_buffer = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+constexpr VkImageLayout general = VK_IMAGE_LAYOUT_GENERAL;
+constexpr uint32_t width = 7, height = 5, layers = 3, samples = 4, texels = width * height;
+
+} // namespace
+
+class SampleCountTest : public SamplingTest {
+protected:
+   /// An image with random bytes.
+   TestImage make_samples(VkFormat format)
+   {
+      const TestImage image = make_image({.format = format,
+                                          .extent = {width, height, 1},
+                                          .layers = layers,
+                                          .usage = VK_IMAGE_USAGE_SAMPLED_BIT,
+                                          .samples = VK_SAMPLE_COUNT_4_BIT});
+      std::ranges::generate(image.memory.as<uint8_t>(), [&] { return uint8_t(random()); });
+      return image;
+   }
+
+   void run_with(const std::string &glsl, VkImageView view, const TestBuffer &out, uint32_t groups)
+   {
+      PipelineRecipe recipe;
+      recipe.sets = {make_set_layout({binding(0, sampled_image), binding(1, storage_buffer)})};
+      VkPipelineLayout layout = make_layout(recipe);
+      VkPipeline pipeline = make_pipeline(
+         "#extension GL_EXT_samplerless_texture_functions : require\n" + glsl, recipe, layout);
+      VkDescriptorSet set = make_set(recipe.sets[0]);
+      write_sampled(set, 0, sampled_image, view, VK_NULL_HANDLE);
+      write_buffer(set, 1, storage_buffer, out);
+      bind_and_run(layout, pipeline, set, groups);
+   }
+
+   VkImageView view_of(const TestImage &image, VkImageViewType type, VkImageAspectFlags aspect,
+                       uint32_t first_layer, uint32_t count)
+   {
+      const VkImageViewCreateInfo info = {
+         .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+         .image = image.handle,
+         .viewType = type,
+         .format = image.recipe.format,
+         .subresourceRange = {aspect, 0, 1, first_layer, count},
+      };
+      VkImageView view = VK_NULL_HANDLE;
+      EXPECT_VK(vkCreateImageView(device, &info, nullptr, &view));
+      clean_up.push_back([this, view] { vkDestroyImageView(device, view, nullptr); });
+      return view;
+   }
+};
+
+TEST_F(SampleCountTest, LimitsAndCreation)
+{
+   constexpr VkSampleCountFlags expected = VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_4_BIT;
+   VkPhysicalDeviceProperties properties;
+   vkGetPhysicalDeviceProperties(physical, &properties);
+   EXPECT_EQ(properties.limits.sampledImageColorSampleCounts, expected);
+   EXPECT_EQ(properties.limits.sampledImageIntegerSampleCounts, expected);
+   EXPECT_EQ(properties.limits.sampledImageDepthSampleCounts, expected);
+   EXPECT_EQ(properties.limits.sampledImageStencilSampleCounts, expected);
+   EXPECT_EQ(properties.limits.storageImageSampleCounts, VkSampleCountFlags(VK_SAMPLE_COUNT_1_BIT));
+
+   using Info = VkImageCreateInfo;
+   const auto create = [&](auto change) {
+      Info info = {
+         .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+         .imageType = VK_IMAGE_TYPE_2D,
+         .format = VK_FORMAT_R8G8B8A8_UNORM,
+         .extent = {64, 64, 1},
+         .mipLevels = 1,
+         .arrayLayers = 6,
+         .samples = VK_SAMPLE_COUNT_4_BIT,
+         .usage = VK_IMAGE_USAGE_SAMPLED_BIT,
+      };
+      change(info);
+      VkImage image;
+      const VkResult result = vkCreateImage(device, &info, nullptr, &image);
+      VkMemoryRequirements needed = {};
+      if (result == VK_SUCCESS) {
+         vkGetImageMemoryRequirements(device, image, &needed);
+         EXPECT_GE(needed.size, 64u * 64 * 4 * 6 * 4);
+      }
+      vkDestroyImage(device, image, nullptr);
+      return result;
+   };
+   EXPECT_VK(create([](Info &) {}));
+   EXPECT_EQ(create([](Info &i) { i.samples = VK_SAMPLE_COUNT_2_BIT; }), VK_ERROR_UNKNOWN);
+   EXPECT_EQ(create([](Info &i) { i.samples = VK_SAMPLE_COUNT_8_BIT; }), VK_ERROR_UNKNOWN);
+   EXPECT_EQ(create([](Info &i) { i.mipLevels = 2; }), VK_ERROR_UNKNOWN);
+   EXPECT_EQ(create([](Info &i) { i.tiling = VK_IMAGE_TILING_LINEAR; }), VK_ERROR_UNKNOWN);
+   EXPECT_EQ(create([](Info &i) { i.usage = VK_IMAGE_USAGE_STORAGE_BIT; }), VK_ERROR_UNKNOWN);
+   EXPECT_EQ(create([](Info &i) { i.flags = VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT; }),
+             VK_ERROR_UNKNOWN);
+   EXPECT_EQ(create([](Info &i) { i.format = VK_FORMAT_BC1_RGB_UNORM_BLOCK; }), VK_ERROR_UNKNOWN);
+   EXPECT_EQ(create([](Info &i) { i.extent.height = 1, i.imageType = VK_IMAGE_TYPE_1D; }),
+             VK_ERROR_UNKNOWN);
+}
+
+/// All samples of the layers 1 and 2. Beyond the image, the view and the samples is a texel of
+/// zeros.
+TEST_F(SampleCountTest, Fetches)
+{
+   const Format formats[] = {
+      {VK_FORMAT_R8G8B8A8_UNORM, "R8G8B8A8_UNORM"},
+      {VK_FORMAT_R32G32B32A32_SFLOAT, "R32G32B32A32_SFLOAT"},
+      {VK_FORMAT_R16G16_UINT, "R16G16_UINT"},
+      {VK_FORMAT_R8_SINT, "R8_SINT"},
+      {VK_FORMAT_D16_UNORM, "D16_UNORM"},
+      {VK_FORMAT_D32_SFLOAT_S8_UINT, "R8_UINT"}, // the stencils
+   };
+   constexpr uint32_t columns = width + 2, rows = height + 2, slices = 4, numbers = samples + 2,
+                      reads = columns * rows * slices * numbers;
+   for (const Format &format : formats) {
+      const oracle::TexelLayout layout = format.layout();
+      const bool is_stencil = format.format == VK_FORMAT_D32_SFLOAT_S8_UINT;
+      const TestImage image = make_samples(format.format);
+      const TestBuffer out = make_buffer(reads * 16);
+      const std::string prefix = format.prefix();
+      run_with("layout(local_size_x = 64) in;\n"
+               "layout(binding = 0) uniform " +
+                  prefix +
+                  "texture2DMSArray image;\n"
+                  "layout(binding = 1) buffer Out { " +
+                  prefix +
+                  "vec4 texels[]; };\n"
+                  "void main()\n"
+                  "{\n"
+                  "   int i = int(gl_GlobalInvocationID.x);\n"
+                  "   ivec4 p = ivec4(i % 9, i / 9 % 7, i / 63 % 4, i / 252) - 1;\n"
+                  "   if (i < texels.length())\n"
+                  "      texels[i] = texelFetch(image, p.xyz, p.w);\n"
+                  "}",
+               view_of(image, VK_IMAGE_VIEW_TYPE_2D_ARRAY,
+                       is_stencil ? VkImageAspectFlags(VK_IMAGE_ASPECT_STENCIL_BIT)
+                                  : aspect_of(format.format),
+                       1, 2),
+               out, (reads + 63) / 64);
+      // Stencils are behind the depths, which have four bytes.
+      const uint32_t begin = is_stencil ? (texels * layers * samples * 4 + 63) / 64 * 64 : 0;
+      const std::vector<std::byte> zeros(16);
+      for (uint32_t i = 0; i < reads; ++i) {
+         const uint32_t x = i % columns - 1, y = i / columns % rows - 1,
+                        slice = i / (columns * rows) % slices - 1,
+                        sample = i / (columns * rows * slices) - 1;
+         std::span<const std::byte> texel(zeros.data(), layout.bytes);
+         if (x < width && y < height && slice < 2 && sample < samples) {
+            const uint32_t number = ((slice + 1) * samples + sample) * texels + y * width + x;
+            texel =
+               image.memory.as<std::byte>().subspan(begin + number * layout.bytes, layout.bytes);
+         }
+         for (uint32_t c = 0; c < 4; ++c)
+            ASSERT_TRUE(oracle::reads_as(layout, texel, "RGBA"[c], out.as()[4 * i + c]))
+               << format.name << ", " << i;
+      }
+   }
+}
+
+TEST_F(SampleCountTest, Queries)
+{
+   const TestImage image = make_samples(VK_FORMAT_R8G8B8A8_UNORM);
+   const std::string begin = "layout(local_size_x = 1) in;\n"
+                             "layout(binding = 1) buffer Out { ivec4 size; vec4 texel; };\n"
+                             "layout(binding = 0) uniform ",
+                     array = begin + R"(texture2DMSArray image;
+      void main()
+      {
+         size = ivec4(textureSize(image), textureSamples(image));
+         texel = texelFetch(image, ivec3(1, 2, 0), 3);
+      })",
+                     single = begin + R"(texture2DMS image;
+      void main()
+      {
+         size = ivec4(textureSize(image), 1, textureSamples(image));
+         texel = texelFetch(image, ivec2(1, 2), 3);
+      })";
+   const TestBuffer out = make_buffer(32);
+   const VkImageAspectFlags color = VK_IMAGE_ASPECT_COLOR_BIT;
+   const auto expect = [&](const std::array<uint32_t, 4> &size, uint32_t layer) {
+      EXPECT_TRUE(std::ranges::equal(out.as().first(4), size));
+      const uint8_t *texel =
+         image.memory.map + ((layer * samples + 3) * texels + 2 * width + 1) * 4;
+      for (uint32_t c = 0; c < 4; ++c)
+         EXPECT_FLOAT_EQ(out.as<float>()[4 + c], float(texel[c]) / 255);
+   };
+   run_with(array, view_of(image, VK_IMAGE_VIEW_TYPE_2D_ARRAY, color, 1, 2), out, 1);
+   expect({width, height, 2, samples}, 1);
+   run_with(single, view_of(image, VK_IMAGE_VIEW_TYPE_2D, color, 2, 1), out, 1);
+   expect({width, height, 1, samples}, 2);
+   memset(out.map, 0xa5, 32);
+   run_with(array, VK_NULL_HANDLE, out, 1);
+   EXPECT_TRUE(std::ranges::all_of(out.as().first(4), [](uint32_t word) { return word == 0; }));
+}
+
+/// A clear of a layer, and a copy of a region: all samples change alike.
+TEST_F(SampleCountTest, ClearsAndCopies)
+{
+   const TestImage from = make_samples(VK_FORMAT_R8G8B8A8_UNORM),
+                   to = make_samples(VK_FORMAT_R8G8B8A8_UNORM);
+   const auto words = [](const TestImage &image) {
+      const auto all = image.memory.as();
+      return std::vector<uint32_t>(all.begin(), all.end());
+   };
+   std::vector<uint32_t> expected_from = words(from), expected_to = words(to);
+   const auto at = [](uint32_t layer, uint32_t sample, uint32_t x, uint32_t y) {
+      return (layer * samples + sample) * texels + y * width + x;
+   };
+   for (uint32_t s = 0; s < samples; ++s) {
+      for (uint32_t i = 0; i < texels; ++i)
+         expected_from[at(1, s, i % width, i / width)] = 0xff3300ff;
+      for (uint32_t layer = 0; layer < 2; ++layer) {
+         for (uint32_t y = 0; y < 2; ++y) {
+            for (uint32_t x = 0; x < 3; ++x)
+               expected_to[at(1 + layer, s, 3 + x, 2 + y)] =
+                  expected_from[at(layer, s, 1 + x, 3 + y)];
+         }
+      }
+   }
+   VkCommandBuffer cmd = begin();
+   const VkClearColorValue color = {.float32 = {1, 0, 0.2f, 1}};
+   const VkImageSubresourceRange layer = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 1, 1};
+   vkCmdClearColorImage(cmd, from.handle, general, &color, 1, &layer);
+   const VkImageCopy copy = {
+      .srcSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 2},
+      .srcOffset = {1, 3, 0},
+      .dstSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 2},
+      .dstOffset = {3, 2, 0},
+      .extent = {3, 2, 1},
+   };
+   vkCmdCopyImage(cmd, from.handle, general, to.handle, general, 1, &copy);
+   run(cmd);
+   EXPECT_EQ(words(from), expected_from);
+   EXPECT_EQ(words(to), expected_to);
+}
+
+} // namespace weft::icd_test
