@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Rendering without draws (WEFT_QUEUE=graphics): attachments are cleared, loaded and stored.
-/// Mesa's runtime turns render passes into these commands. An attachment is memory, so loads and
-/// stores need no work.
+/// Rendering without draws (WEFT_QUEUE=graphics): attachments are cleared, loaded, stored and
+/// resolved. Mesa's runtime turns render passes into these commands. An attachment is memory, so
+/// loads and stores need no work.
 
 #include "icd/command_buffer.h"
+#include "icd/command_resolve.h"
 #include "icd/image.h"
 #include "icd/image_box.h"
 #include "icd/image_view.h"
@@ -38,8 +39,16 @@ struct Area {
    uint32_t first_layer, layers;
 };
 
+/// The end of an aspect: all samples become one. No memory if it is not resolved.
+struct Resolved {
+   Attachment to;
+   bool is_average;
+};
+
 struct BeginRendering : Command {
    Attachment colors[max_colors], depth, stencil;
+   Resolved resolved_colors[max_colors], resolved_depth, resolved_stencil;
+   Area area;
    uint32_t view_mask;
 };
 
@@ -97,8 +106,50 @@ bool run_begin(Queue *queue, const Command *command)
    return true;
 }
 
+void resolve(const Attachment &from, const Resolved &end, Area area)
+{
+   const Span rows = clamp_span(area.rect.offset.y, area.rect.extent.height, from.height),
+              columns = clamp_span(area.rect.offset.x, area.rect.extent.width, from.width),
+              layers = clamp_span(area.first_layer, area.layers, from.layers);
+   const auto place = [&](const Attachment &a) {
+      return BoxPlace{a.place.row(layers.first * a.samples, rows.first) +
+                         uint64_t(columns.first) * a.texel_bytes,
+                      a.place.row_pitch, a.place.slice_pitch};
+   };
+   run_resolve({
+      .to = place(end.to),
+      .from = place(from),
+      .width = columns.count(),
+      .height = rows.count(),
+      .layers = layers.count(),
+      .samples = from.samples,
+      .texel_bytes = from.texel_bytes,
+      .format = from.format,
+      .is_average = end.is_average,
+   });
+}
+
+void resolve_views(const Attachment &from, const Resolved &end, Area area, uint32_t view_mask)
+{
+   if (!from.place.first || !end.to.place.first)
+      return;
+   if (view_mask == 0)
+      return resolve(from, end, area);
+   for (; view_mask; view_mask &= view_mask - 1) {
+      area.first_layer = uint32_t(std::countr_zero(view_mask));
+      area.layers = 1;
+      resolve(from, end, area);
+   }
+}
+
 bool run_end(Queue *queue, const Command *)
 {
+   if (auto *r = static_cast<const BeginRendering *>(queue->rendering)) {
+      for (uint32_t i = 0; i < max_colors; i++)
+         resolve_views(r->colors[i], r->resolved_colors[i], r->area, r->view_mask);
+      resolve_views(r->depth, r->resolved_depth, r->area, r->view_mask);
+      resolve_views(r->stencil, r->resolved_stencil, r->area, r->view_mask);
+   }
    queue->rendering = nullptr;
    return true;
 }
@@ -153,6 +204,15 @@ Attachment attachment_of(const VkRenderingAttachmentInfo *info, VkImageAspectFla
    };
 }
 
+Resolved resolved_of(const VkRenderingAttachmentInfo *info, VkImageAspectFlagBits aspect)
+{
+   if (!info || info->resolveMode == VK_RESOLVE_MODE_NONE || !info->resolveImageView)
+      return {};
+   VkRenderingAttachmentInfo to = *info;
+   to.imageView = info->resolveImageView;
+   return {attachment_of(&to, aspect), info->resolveMode == VK_RESOLVE_MODE_AVERAGE_BIT};
+}
+
 void record_clear(CommandBuffer *cmd, VkImageAspectFlags aspects, uint32_t color,
                   const VkClearValue &value, const Area &area)
 {
@@ -182,10 +242,19 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdBeginRendering(VkCommandBuffer commandBuffer,
       begin->colors[i] = attachment_of(&pInfo->pColorAttachments[i], VK_IMAGE_ASPECT_COLOR_BIT);
    begin->depth = attachment_of(pInfo->pDepthAttachment, VK_IMAGE_ASPECT_DEPTH_BIT);
    begin->stencil = attachment_of(pInfo->pStencilAttachment, VK_IMAGE_ASPECT_STENCIL_BIT);
+   begin->area = {pInfo->renderArea, 0, pInfo->layerCount};
+   // A suspended rendering is resolved where it ends.
+   if (!(pInfo->flags & VK_RENDERING_SUSPENDING_BIT)) {
+      for (uint32_t i = 0; i < count; i++)
+         begin->resolved_colors[i] =
+            resolved_of(&pInfo->pColorAttachments[i], VK_IMAGE_ASPECT_COLOR_BIT);
+      begin->resolved_depth = resolved_of(pInfo->pDepthAttachment, VK_IMAGE_ASPECT_DEPTH_BIT);
+      begin->resolved_stencil = resolved_of(pInfo->pStencilAttachment, VK_IMAGE_ASPECT_STENCIL_BIT);
+   }
    // A resumed rendering has been cleared where it began.
    if (pInfo->flags & VK_RENDERING_RESUMING_BIT)
       return;
-   const Area area = {pInfo->renderArea, 0, pInfo->layerCount};
+   const Area area = begin->area;
    const auto load = [&](const VkRenderingAttachmentInfo *info, VkImageAspectFlags aspect,
                          uint32_t color) {
       if (info && info->imageView && info->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR)

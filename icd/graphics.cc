@@ -41,7 +41,6 @@ VKAPI_ATTR void VKAPI_CALL weft_GetImageSparseMemoryRequirements2(
    *pSparseMemoryRequirementCount = 0;
 }
 
-VKAPI_ATTR void VKAPI_CALL weft_CmdResolveImage2(VkCommandBuffer, const VkResolveImageInfo2 *) {}
 VKAPI_ATTR void VKAPI_CALL weft_CmdBindVertexBuffers2(VkCommandBuffer, uint32_t, uint32_t,
                                                       const VkBuffer *, const VkDeviceSize *,
                                                       const VkDeviceSize *, const VkDeviceSize *)

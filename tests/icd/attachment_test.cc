@@ -6,6 +6,7 @@
 #include "tests/icd/image_fixture.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace weft::icd_test {
@@ -221,6 +222,81 @@ TEST_F(AttachmentTest, Samples)
          expected[i] = 0x0000ff00;
    }
    EXPECT_TRUE(std::ranges::equal(memory, expected));
+}
+
+/// All samples of a texel become their average, or the first one of integers, depths and stencils.
+TEST_F(AttachmentTest, Resolves)
+{
+   constexpr uint32_t samples = 4, plane = width * height;
+   struct Case {
+      VkFormat format;
+      VkImageAspectFlags aspects;
+      VkImageUsageFlags usage;
+      bool is_average;
+   };
+   constexpr VkImageUsageFlags color_usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
+   for (const Case &c :
+        {Case{VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_ASPECT_COLOR_BIT, color_usage, true},
+         Case{VK_FORMAT_R8G8B8A8_UINT, VK_IMAGE_ASPECT_COLOR_BIT, color_usage, false},
+         Case{VK_FORMAT_D32_SFLOAT, depth_aspect, VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT,
+              false}}) {
+      const Target from = make_target(c.format, c.aspects, c.usage, VK_SAMPLE_COUNT_4_BIT);
+      for (const bool by_rendering : {false, true}) {
+         if (!by_rendering && c.aspects == depth_aspect)
+            continue; // vkCmdResolveImage has colors only
+         const Target to = make_target(c.format, c.aspects, c.usage);
+         const auto source = from.image.memory.as<uint8_t>(),
+                    result = to.image.memory.as<uint8_t>();
+         std::ranges::generate(source, [&] { return uint8_t(random()); });
+         std::ranges::generate(result, [&] { return uint8_t(random()); });
+         const std::vector<uint8_t> old(result.begin(), result.end());
+         VkCommandBuffer cmd = begin();
+         if (by_rendering) {
+            VkRenderingAttachmentInfo info = attachment(from, VK_ATTACHMENT_LOAD_OP_LOAD, {});
+            info.resolveMode =
+               c.is_average ? VK_RESOLVE_MODE_AVERAGE_BIT : VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
+            info.resolveImageView = to.view;
+            info.resolveImageLayout = general;
+            const bool is_color = c.usage == color_usage;
+            const VkRenderingInfo rendering = {
+               .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+               .renderArea = {{2, 1}, {10, 7}},
+               .layerCount = 2,
+               .colorAttachmentCount = is_color ? 1u : 0u,
+               .pColorAttachments = &info,
+               .pDepthAttachment = is_color ? nullptr : &info,
+            };
+            vkCmdBeginRendering(cmd, &rendering);
+            vkCmdEndRendering(cmd);
+         } else {
+            const VkImageResolve region = {
+               .srcSubresource = {c.aspects, 0, 1, 2},
+               .srcOffset = {2, 1, 0},
+               .dstSubresource = {c.aspects, 0, 1, 2},
+               .dstOffset = {2, 1, 0},
+               .extent = {10, 7, 1},
+            };
+            vkCmdResolveImage(cmd, from.image.handle, general, to.image.handle, general, 1,
+                              &region);
+         }
+         run(cmd);
+         for (uint32_t i = 0; i < layers * plane * 4; ++i) {
+            const uint32_t texel = i / 4, layer = texel / plane, x = texel % width,
+                           y = texel / width % height;
+            const bool inside = layer >= 1 && x >= 2 && x < 12 && y >= 1 && y < 8;
+            int sum = 0;
+            for (uint32_t s = 0; s < samples; ++s)
+               sum += source[((layer * samples + s) * plane + texel % plane) * 4 + i % 4];
+            if (!inside)
+               ASSERT_EQ(result[i], old[i]) << c.format << ", " << i;
+            else if (c.is_average)
+               ASSERT_LE(abs(4 * int(result[i]) - sum), 2) << c.format << ", " << i;
+            else
+               ASSERT_EQ(result[i], source[(layer * samples * plane + texel % plane) * 4 + i % 4])
+                  << c.format << ", " << i;
+         }
+      }
+   }
 }
 
 /// Mesa's runtime makes renderings of render passes. A secondary command buffer clears attachments
