@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Attachments that are cleared, loaded and stored, with WEFT_QUEUE=graphics.
+/// Attachments that are cleared, loaded, stored and resolved, with WEFT_QUEUE=graphics.
 
 #include "tests/icd/image_fixture.h"
 
