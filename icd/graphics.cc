@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Vulkan's commands for draws, and for uses of images that no format has. Every command of Vulkan
-/// 1.3 must have an address. Commands that create an object fail, all others do
-/// nothing.
+/// Vulkan's commands for draws. Every command of Vulkan 1.3 must have an address. Commands that
+/// create an object fail, all others do nothing.
 
 #include "icd/device.h"
 #include "icd/log.h"
