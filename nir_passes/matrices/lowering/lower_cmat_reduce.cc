@@ -26,9 +26,8 @@ using cmat::for_each_component;
 /// A reduction's parts.
 struct ElementReduction {
    ElementReduction(nir_builder *b, nir_intrinsic_instr *instr)
-       : result(matrix(instr, 0)), source(matrix(instr, 1)),
-         mask(nir_intrinsic_reduction(instr)), combine{b, callee_of(b->shader, instr),
-                                                       glsl_base_type(source.desc.element_type)}
+       : result(matrix(instr, 0)), source(matrix(instr, 1)), mask(nir_intrinsic_reduction(instr)),
+         combine{b, callee_of(b->shader, instr), glsl_base_type(source.desc.element_type)}
    {
    }
 
