@@ -223,8 +223,9 @@ private:
                                .align_mul = wide_bytes,
                                .align_offset = 0});
       nir_pop_if(b, nullptr);
+      number = nir_if_phi(b, number, outside); // first in its block
       nir_def *zero = nir_imm_int64(b, 0);
-      nir_def *color[] = {nir_if_phi(b, number, outside), zero, zero, nir_imm_int64(b, 1)};
+      nir_def *color[] = {number, zero, zero, nir_imm_int64(b, 1)};
       return nir_vec(b, color, components);
    }
 
