@@ -132,16 +132,9 @@ const cpu::FutureProgram *program_for(CommandBuffer *cmd, const cpu::DispatchFac
 /// A set's data, unless something may change it before the dispatch has run.
 std::span<const std::byte> lasting_data(const DescriptorSet *set)
 {
-   constexpr VkDescriptorBindingFlags changing =
-      VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT |
-      VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT;
-   if (!set)
+   if (!set || set->layout->has_unknown_data)
       return {};
-   const DescriptorSetLayout &layout = *set->layout;
-   if (std::any_of(layout.bindings, layout.bindings + layout.binding_count,
-                   [&](const DescriptorBinding &b) { return (b.flags & changing) != 0; }))
-      return {};
-   return std::as_bytes(std::span(set->storage.data, layout.data_size));
+   return std::as_bytes(std::span(set->storage.data, set->layout->data_size));
 }
 
 /// Null without memory or a shader. Unknown sizes are zero.

@@ -73,31 +73,41 @@ Span clamp_span(int64_t first, uint32_t count, uint32_t size)
            uint32_t(std::clamp<int64_t>(first + count, 0, size))};
 }
 
+BoxPlace place_in(const Attachment &a, uint32_t layer, uint32_t row, uint32_t column)
+{
+   return {a.place.row(layer * a.samples, row) + uint64_t(column) * a.texel_bytes,
+           a.place.row_pitch, a.place.slice_pitch};
+}
+
+/// With a view mask, each of its views is a layer.
+template <typename F>
+void for_each_view(Area area, uint32_t view_mask, F f)
+{
+   if (view_mask == 0)
+      return f(area);
+   for (; view_mask; view_mask &= view_mask - 1) {
+      area.first_layer = uint32_t(std::countr_zero(view_mask));
+      area.layers = 1;
+      f(area);
+   }
+}
+
 /// The area's parts outside of the attachment are left out.
 void clear(const Attachment &to, const TexelBytes &texel, const Area &area)
 {
    const Span layers = clamp_span(area.first_layer, area.layers, to.layers),
               rows = clamp_span(area.rect.offset.y, area.rect.extent.height, to.height),
               columns = clamp_span(area.rect.offset.x, area.rect.extent.width, to.width);
-   const BoxPlace place = {to.place.row(layers.first * to.samples, rows.first) +
-                              uint64_t(columns.first) * to.texel_bytes,
-                           to.place.row_pitch, to.place.slice_pitch};
    const uint64_t row_bytes = uint64_t(columns.count()) * to.texel_bytes;
-   clear_box(place, {row_bytes, rows.count(), layers.count() * to.samples}, texel, to.texel_bytes);
+   clear_box(place_in(to, layers.first, rows.first, columns.first),
+             {row_bytes, rows.count(), layers.count() * to.samples}, texel, to.texel_bytes);
 }
 
-/// With a view mask, each of its views is a layer.
-void clear_views(const Attachment &to, const TexelBytes &texel, Area area, uint32_t view_mask)
+void clear_views(const Attachment &to, const TexelBytes &texel, const Area &area,
+                 uint32_t view_mask)
 {
-   if (!to.place.first)
-      return;
-   if (view_mask == 0)
-      return clear(to, texel, area);
-   for (; view_mask; view_mask &= view_mask - 1) {
-      area.first_layer = uint32_t(std::countr_zero(view_mask));
-      area.layers = 1;
-      clear(to, texel, area);
-   }
+   if (to.place.first)
+      for_each_view(area, view_mask, [&](const Area &part) { clear(to, texel, part); });
 }
 
 bool run_begin(Queue *queue, const Command *command)
@@ -106,19 +116,14 @@ bool run_begin(Queue *queue, const Command *command)
    return true;
 }
 
-void resolve(const Attachment &from, const Resolved &end, Area area)
+void resolve(const Attachment &from, const Resolved &end, const Area &area)
 {
    const Span rows = clamp_span(area.rect.offset.y, area.rect.extent.height, from.height),
               columns = clamp_span(area.rect.offset.x, area.rect.extent.width, from.width),
               layers = clamp_span(area.first_layer, area.layers, from.layers);
-   const auto place = [&](const Attachment &a) {
-      return BoxPlace{a.place.row(layers.first * a.samples, rows.first) +
-                         uint64_t(columns.first) * a.texel_bytes,
-                      a.place.row_pitch, a.place.slice_pitch};
-   };
    run_resolve({
-      .to = place(end.to),
-      .from = place(from),
+      .to = place_in(end.to, layers.first, rows.first, columns.first),
+      .from = place_in(from, layers.first, rows.first, columns.first),
       .width = columns.count(),
       .height = rows.count(),
       .layers = layers.count(),
@@ -129,17 +134,11 @@ void resolve(const Attachment &from, const Resolved &end, Area area)
    });
 }
 
-void resolve_views(const Attachment &from, const Resolved &end, Area area, uint32_t view_mask)
+void resolve_views(const Attachment &from, const Resolved &end, const Area &area,
+                   uint32_t view_mask)
 {
-   if (!from.place.first || !end.to.place.first)
-      return;
-   if (view_mask == 0)
-      return resolve(from, end, area);
-   for (; view_mask; view_mask &= view_mask - 1) {
-      area.first_layer = uint32_t(std::countr_zero(view_mask));
-      area.layers = 1;
-      resolve(from, end, area);
-   }
+   if (from.place.first && end.to.place.first)
+      for_each_view(area, view_mask, [&](const Area &part) { resolve(from, end, part); });
 }
 
 bool run_end(Queue *queue, const Command *)

@@ -149,8 +149,11 @@ bool is_mixed(const VkDescriptorSetLayoutBinding &b)
 /// Sets offsets and totals; the bindings must be sorted.
 void lay_out(DescriptorSetLayout *layout)
 {
+   constexpr VkDescriptorBindingFlags unknown = VK_DESCRIPTOR_BINDING_UPDATE_AFTER_BIND_BIT |
+                                                VK_DESCRIPTOR_BINDING_VARIABLE_DESCRIPTOR_COUNT_BIT;
    for (uint32_t i = 0; i < layout->binding_count; i++) {
       DescriptorBinding &b = layout->bindings[i];
+      layout->has_unknown_data |= (b.flags & unknown) != 0;
       b.offset = layout->data_size;
       layout->data_size += b.bytes_of(b.count);
       b.dynamic_index = layout->dynamic_count;

@@ -44,9 +44,11 @@ struct DescriptorBinding {
 struct DescriptorSetLayout {
    vk_descriptor_set_layout vk;
    uint32_t binding_count;
-   uint32_t data_size;          ///< bytes, with variable counts at their maximum
-   uint32_t dynamic_count;      ///< dynamic buffers
-   uint32_t sampler_count;      ///< immutable samplers
+   uint32_t data_size;     ///< bytes, with variable counts at their maximum
+   uint32_t dynamic_count; ///< dynamic buffers
+   uint32_t sampler_count; ///< immutable samplers
+   /// Whether a set's data may change after it is recorded, or be shorter than data_size.
+   bool has_unknown_data;
    DescriptorBinding *bindings; ///< sorted by number, without empty ones
    ImmutableSampler *samplers;
 

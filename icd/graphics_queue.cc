@@ -3,6 +3,7 @@
 
 #include "icd/graphics_queue.h"
 
+#include "icd/image.h"
 #include "icd/settings.h"
 
 #include <cstdint>
@@ -31,9 +32,8 @@ void get_graphics_limits(vk_properties *p)
    p->subPixelInterpolationOffsetBits = 4;
    p->maxFramebufferWidth = p->maxFramebufferHeight = 16384;
    p->maxFramebufferLayers = 256;
-   constexpr VkSampleCountFlags samples = VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_4_BIT;
    p->framebufferColorSampleCounts = p->framebufferDepthSampleCounts =
-      p->framebufferStencilSampleCounts = p->framebufferNoAttachmentsSampleCounts = samples;
+      p->framebufferStencilSampleCounts = p->framebufferNoAttachmentsSampleCounts = sample_counts;
    p->maxColorAttachments = 8;
    p->maxPerStageDescriptorInputAttachments = p->maxDescriptorSetInputAttachments = 8;
    p->maxPerStageDescriptorUpdateAfterBindInputAttachments =

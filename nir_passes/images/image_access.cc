@@ -3,6 +3,7 @@
 
 #include "nir_passes/images/image_access.h"
 
+#include "nir_passes/choose.h"
 #include "nir_passes/images/texel_descriptor.h"
 #include "nir_passes/memory/lower_descriptors.h"
 
@@ -40,11 +41,12 @@ nir_def *load_texel_as(nir_builder *b, const Descriptor &image, gl_access_qualif
                        const FormatValues &format, const Texel &place, nir_alu_type type)
 {
    nir_def *outside = nir_imm_zero(b, 4, 32);
-   nir_push_if(b, place.is_inside);
-   nir_def *words = for_texel_size(
-      b, format, [&](unsigned bytes) { return load_texel_units(b, image, access, place, bytes); });
-   nir_pop_if(b, nullptr);
-   words = nir_if_phi(b, words, outside);
+   const auto units = [&](unsigned bytes) {
+      return load_texel_units(b, image, access, place, bytes);
+   };
+   nir_def *words = choose(
+      b, place.is_inside, [&] { return for_texel_size(b, format, units); },
+      [&] { return outside; });
    TexelWords texel;
    for (unsigned k = 0; k < texel.size(); ++k)
       texel[k] = nir_channel(b, words, k);
@@ -153,6 +155,14 @@ TexelUnits units_of(unsigned texel_bytes)
    return texel_bytes < 4 ? TexelUnits{1, texel_bytes} : TexelUnits{texel_bytes / 4, 4};
 }
 
+nir_def *is_format(nir_builder *b, const FormatValues &format, const FormatValues &expected)
+{
+   nir_def *is_same = nir_imm_true(b);
+   for (unsigned i = 0; i < format.size(); ++i)
+      is_same = nir_iand(b, is_same, nir_ieq(b, format[i], expected[i]));
+   return is_same;
+}
+
 nir_def *load_texel(nir_builder *b, const Descriptor &image, gl_access_qualifier access,
                     const FormatValues &format, const Texel &place, nir_alu_type type,
                     const std::function<nir_def *()> &load_block)
@@ -162,25 +172,15 @@ nir_def *load_texel(nir_builder *b, const Descriptor &image, gl_access_qualifier
       return load_texel_as(b, image, access, format, place, type);
    /* Most images have this format. Its code is a fraction of the code for all formats. */
    const FormatValues common = constant_format(b, *texel_format(PIPE_FORMAT_R8G8B8A8_UNORM));
-   nir_def *is_common = nir_imm_true(b);
-   for (unsigned i = 0; i < common.size(); ++i)
-      is_common = nir_iand(b, is_common, nir_ieq(b, format[i], common[i]));
-   nir_push_if(b, is_common);
-   nir_def *first = load_texel_as(b, image, access, common, place, type);
-   nir_push_else(b, nullptr);
-   nir_def *second;
-   if (load_block) {
-      nir_push_if(b, is_block_format(b, format));
-      nir_def *of_block = load_block();
-      nir_push_else(b, nullptr);
-      nir_def *others = load_texel_as(b, image, access, format, place, type);
-      nir_pop_if(b, nullptr);
-      second = nir_if_phi(b, of_block, others);
-   } else {
-      second = load_texel_as(b, image, access, format, place, type);
-   }
-   nir_pop_if(b, nullptr);
-   return nir_if_phi(b, first, second);
+   const auto of_format = [&](const FormatValues &values) {
+      return load_texel_as(b, image, access, values, place, type);
+   };
+   const auto other = [&] { return of_format(format); };
+   return choose(
+      b, is_format(b, format, common), [&] { return of_format(common); },
+      [&] {
+         return load_block ? choose(b, is_block_format(b, format), load_block, other) : other();
+      });
 }
 
 } // namespace weft

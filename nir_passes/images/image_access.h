@@ -68,6 +68,9 @@ struct TexelUnits {
 };
 TexelUnits units_of(unsigned texel_bytes);
 
+/// Whether an image has the expected format.
+nir_def *is_format(nir_builder *, const FormatValues &, const FormatValues &expected);
+
 /// The components R, G, B, A. Outside of the image, a texel of zeros is converted. `load_block`
 /// emits the load of a compressed format's texel, for images that may have such a format.
 nir_def *load_texel(nir_builder *, const Descriptor &, gl_access_qualifier, const FormatValues &,

@@ -3,6 +3,7 @@
 
 #include "nir_passes/images/image_reads.h"
 
+#include "nir_passes/choose.h"
 #include "nir_passes/images/texel_descriptor.h"
 
 #include "util/format/u_formats.h"
@@ -20,6 +21,18 @@ constexpr unsigned half_block_bytes = 8;
 constexpr int max_level = int(std::size(decltype(SampledImageDescriptor::level_offsets){})) - 1;
 
 } // namespace
+
+nir_def *clamp(nir_builder *b, nir_def *x, nir_def *low, nir_def *high)
+{
+   /* NIR's fmax of a NaN and a number is the number. */
+   return nir_fmin(b, nir_fmax(b, x, low), high);
+}
+
+nir_def *nearest_layer(nir_builder *b, nir_def *coordinate, nir_def *layers)
+{
+   nir_def *zero = nir_imm_float(b, 0), *last = nir_i2f32(b, nir_iadd_imm(b, layers, -1));
+   return nir_f2i32(b, clamp(b, nir_fround_even(b, coordinate), zero, nir_fmax(b, last, zero)));
+}
 
 nir_def *byte_of(nir_builder *b, nir_def *word, unsigned n)
 {
@@ -85,39 +98,38 @@ nir_def *ImageReads::swizzle(nir_def *color)
 nir_def *ImageReads::load_from_block(const Level &level, nir_def *is_inside,
                                      const std::array<nir_def *, 3> &place)
 {
+   const auto color = [&] { return decode_from_block(level, place); };
+   nir_def *outside = nir_imm_zero(b, 4, 32);
+   return fill_components(b, format, choose(b, is_inside, color, [&] { return outside; }), type);
+}
+
+nir_def *ImageReads::decode_from_block(const Level &level, const std::array<nir_def *, 3> &place)
+{
    const auto blocks = [&](nir_def *texels) {
       return nir_ushr_imm(b, nir_iadd_imm(b, texels, block_side - 1), block_bits);
    };
    const auto block_of = [&](nir_def *n) { return nir_ushr_imm(b, n, block_bits); };
    const auto inside_block = [&](nir_def *n) { return nir_iand_imm(b, n, block_side - 1); };
-   nir_def *outside = nir_imm_zero(b, 4, 32);
-   nir_push_if(b, is_inside);
    nir_def *row = nir_imul(b, place[2], blocks(level.size[1]));
    row = nir_iadd(b, row, block_of(place[1]));
    nir_def *number = nir_iadd(b, nir_imul(b, row, blocks(level.size[0])), block_of(place[0]));
    nir_def *offset = nir_iadd(b, level.offset, nir_imul(b, number, texel_bytes));
    nir_def *first = load_half_block(offset), *no_second = nir_imm_zero(b, 2, 32);
-   nir_push_if(b, nir_ieq_imm(b, texel_bytes, 2 * half_block_bytes));
-   nir_def *second = load_half_block(nir_iadd_imm(b, offset, half_block_bytes));
-   nir_pop_if(b, nullptr);
-   second = nir_if_phi(b, second, no_second);
+   nir_def *second = choose(
+      b, nir_ieq_imm(b, texel_bytes, 2 * half_block_bytes),
+      [&] { return load_half_block(nir_iadd_imm(b, offset, half_block_bytes)); },
+      [&] { return no_second; });
    const TexelWords words = {nir_channel(b, first, 0), nir_channel(b, first, 1),
                              nir_channel(b, second, 0), nir_channel(b, second, 1)};
    nir_def *texel =
       nir_iadd(b, inside_block(place[0]), nir_ishl_imm(b, inside_block(place[1]), block_bits));
-   nir_def *color = decode_texel(b, format, words, texel);
-   nir_pop_if(b, nullptr);
-   return fill_components(b, format, nir_if_phi(b, color, outside), type);
+   return decode_texel(b, format, words, texel);
 }
 
 nir_def *ImageReads::load_half_block(nir_def *offset)
 {
    return _nir_build_load_ssbo(b, half_block_bytes / 4, 32, image.descriptor.buffer, offset,
-                               {._ = 0,
-                                .access = gl_access_qualifier(
-                                   ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER | ACCESS_NON_UNIFORM),
-                                .align_mul = 4,
-                                .align_offset = 0});
+                               {._ = 0, .access = reads_only, .align_mul = 4, .align_offset = 0});
 }
 
 } // namespace weft

@@ -15,7 +15,15 @@ struct Level {
    nir_def *offset;               ///< bytes
 };
 
+/// The access of reads that need not be the same in all lanes.
+constexpr auto reads_only =
+   gl_access_qualifier(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER | ACCESS_NON_UNIFORM);
+
 nir_def *byte_of(nir_builder *, nir_def *word, unsigned n);
+/// `low` for a NaN.
+nir_def *clamp(nir_builder *, nir_def *x, nir_def *low, nir_def *high);
+/// The layer of an array's coordinate, a float; 0 without layers.
+nir_def *nearest_layer(nir_builder *, nir_def *coordinate, nir_def *layers);
 
 /// Generated code for the reads of one image, of any format.
 class ImageReads {
@@ -32,6 +40,7 @@ public:
 private:
    nir_def *load_from_block(const Level &, nir_def *is_inside,
                             const std::array<nir_def *, 3> &place);
+   nir_def *decode_from_block(const Level &, const std::array<nir_def *, 3> &place);
    nir_def *load_half_block(nir_def *offset);
 
    nir_builder *b;

@@ -3,6 +3,7 @@
 
 #include "nir_passes/images/lower_images.h"
 
+#include "nir_passes/choose.h"
 #include "nir_passes/images/image_access.h"
 #include "nir_passes/images/texel_descriptor.h"
 
@@ -215,15 +216,15 @@ private:
    {
       const Texel place = find_texel(b, image, coordinates);
       nir_def *outside = nir_imm_int64(b, 0);
-      nir_push_if(b, place.is_inside);
-      nir_def *number =
-         _nir_build_load_ssbo(b, 1, 64, image.descriptor.buffer, texel_offset(b, place, wide_bytes),
-                              {._ = 0,
-                               .access = gl_access_qualifier(image.access | ACCESS_NON_UNIFORM),
-                               .align_mul = wide_bytes,
-                               .align_offset = 0});
-      nir_pop_if(b, nullptr);
-      number = nir_if_phi(b, number, outside); // first in its block
+      const auto inside = [&] {
+         return _nir_build_load_ssbo(
+            b, 1, 64, image.descriptor.buffer, texel_offset(b, place, wide_bytes),
+            {._ = 0,
+             .access = gl_access_qualifier(image.access | ACCESS_NON_UNIFORM),
+             .align_mul = wide_bytes,
+             .align_offset = 0});
+      };
+      nir_def *number = choose(b, place.is_inside, inside, [&] { return outside; });
       nir_def *zero = nir_imm_int64(b, 0);
       nir_def *color[] = {number, zero, zero, nir_imm_int64(b, 1)};
       return nir_vec(b, color, components);
@@ -278,18 +279,18 @@ private:
       const unsigned bits = intr->def.bit_size;
       nir_def *outside = nir_imm_intN_t(b, 0, bits);
       const Texel place = find_texel(b, image, coordinates);
-      nir_push_if(b, place.is_inside);
-      nir_def *offset = texel_offset(b, place, bits / 8);
-      const nir_atomic_op op = nir_intrinsic_atomic_op(intr);
-      nir_def *old =
-         intr->intrinsic == nir_intrinsic_image_deref_atomic
-            ? _nir_build_ssbo_atomic(b, bits, image.descriptor.buffer, offset, intr->src[3].ssa,
-                                     {._ = 0, .access = image.access, .atomic_op = op})
-            : _nir_build_ssbo_atomic_swap(b, bits, image.descriptor.buffer, offset,
-                                          intr->src[3].ssa, intr->src[4].ssa,
-                                          {._ = 0, .access = image.access, .atomic_op = op});
-      nir_pop_if(b, nullptr);
-      nir_def_replace(&intr->def, nir_if_phi(b, old, outside));
+      const auto inside = [&] {
+         nir_def *offset = texel_offset(b, place, bits / 8);
+         const nir_atomic_op op = nir_intrinsic_atomic_op(intr);
+         return intr->intrinsic == nir_intrinsic_image_deref_atomic
+                   ? _nir_build_ssbo_atomic(b, bits, image.descriptor.buffer, offset,
+                                            intr->src[3].ssa,
+                                            {._ = 0, .access = image.access, .atomic_op = op})
+                   : _nir_build_ssbo_atomic_swap(b, bits, image.descriptor.buffer, offset,
+                                                 intr->src[3].ssa, intr->src[4].ssa,
+                                                 {._ = 0, .access = image.access, .atomic_op = op});
+      };
+      nir_def_replace(&intr->def, choose(b, place.is_inside, inside, [&] { return outside; }));
       return true;
    }
 

@@ -3,6 +3,8 @@
 
 #include "nir_passes/images/plain_sampling.h"
 
+#include "nir_passes/choose.h"
+#include "nir_passes/images/image_reads.h"
 #include "nir_passes/images/texel_descriptor.h"
 
 #include "util/format/u_formats.h"
@@ -22,9 +24,6 @@ constexpr enum pipe_format plain_formats[] = {PIPE_FORMAT_R8G8B8A8_UNORM, PIPE_F
                                               PIPE_FORMAT_R16G16B16A16_FLOAT,
                                               PIPE_FORMAT_R32G32B32A32_FLOAT};
 
-constexpr auto reads_only =
-   gl_access_qualifier(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER | ACCESS_NON_UNIFORM);
-
 constexpr uint32_t byte(uint32_t value, size_t n)
 {
    return value << n * 8;
@@ -32,11 +31,7 @@ constexpr uint32_t byte(uint32_t value, size_t n)
 
 nir_def *is_format(nir_builder *b, const FormatValues &format, enum pipe_format expected)
 {
-   const FormatValues constant = constant_format(b, *texel_format(expected));
-   nir_def *is_same = nir_imm_true(b);
-   for (unsigned i = 0; i < format.size(); ++i)
-      is_same = nir_iand(b, is_same, nir_ieq(b, format[i], constant[i]));
-   return is_same;
+   return weft::is_format(b, format, constant_format(b, *texel_format(expected)));
 }
 
 /// The value of emit(format) for the image's format, which is one of plain_formats.
@@ -45,12 +40,9 @@ nir_def *for_format(nir_builder *b, const FormatValues &format, const Emit &emit
 {
    if (i + 1 == std::size(plain_formats))
       return emit(plain_formats[i]);
-   nir_push_if(b, is_format(b, format, plain_formats[i]));
-   nir_def *first = emit(plain_formats[i]);
-   nir_push_else(b, nullptr);
-   nir_def *second = for_format(b, format, emit, i + 1);
-   nir_pop_if(b, nullptr);
-   return nir_if_phi(b, first, second);
+   return choose(
+      b, is_format(b, format, plain_formats[i]), [&] { return emit(plain_formats[i]); },
+      [&] { return for_format(b, format, emit, i + 1); });
 }
 
 nir_def *is_plain_image(nir_builder *b, const Descriptor &image)
@@ -70,12 +62,6 @@ nir_def *is_plain_image(nir_builder *b, const Descriptor &image)
 unsigned filtered_dimensions(const ImageShape &shape)
 {
    return shape.dim == GLSL_SAMPLER_DIM_1D ? 1 : shape.dim == GLSL_SAMPLER_DIM_3D ? 3 : 2;
-}
-
-nir_def *clamp(nir_builder *b, nir_def *x, nir_def *low, nir_def *high)
-{
-   /* NIR's fmax of a NaN and a number is the number. */
-   return nir_fmin(b, nir_fmax(b, x, low), high);
 }
 
 /// The components of a texel that is inside.
@@ -166,10 +152,9 @@ private:
    {
       if (!image.shape.is_array)
          return nir_imm_int(b, 0);
-      nir_def *last = nir_i2f32(b, nir_iadd_imm(b, word(offsetof(ImageDescriptor, slices)), -1));
-      nir_def *layer = nir_fround_even(
-         b, nir_channel(b, lookup.coordinates, lookup.coordinates->num_components - 1));
-      layer = nir_f2i32(b, clamp(b, layer, nir_imm_float(b, 0), last));
+      const unsigned last = lookup.coordinates->num_components - 1;
+      nir_def *layer = nearest_layer(b, nir_channel(b, lookup.coordinates, last),
+                                     word(offsetof(ImageDescriptor, slices)));
       return nir_imul(b, layer, word(offsetof(ImageDescriptor, slice_pitch)));
    }
 
@@ -277,16 +262,14 @@ PlainPlace find_plain_place(nir_builder *b, const SampledImage &image, const Des
 nir_def *sample_plainly(nir_builder *b, const SampledImage &image, const PlainPlace &place)
 {
    const FormatValues format = load_format(b, image.descriptor);
-   nir_push_if(b, place.is_linear);
-   nir_def *filtered =
-      for_format(b, format, [&](enum pipe_format f) { return filter_texels(b, image, place, f); });
-   nir_push_else(b, nullptr);
-   nir_def *nearest = for_format(b, format, [&](enum pipe_format f) {
+   const auto filtered = [&](enum pipe_format f) { return filter_texels(b, image, place, f); };
+   const auto nearest = [&](enum pipe_format f) {
       return load_plain_texel(b, image.descriptor, f,
                               corner_offset(b, place, 0, texel_format(f)->texel_bytes));
-   });
-   nir_pop_if(b, nullptr);
-   return nir_if_phi(b, filtered, nearest);
+   };
+   return choose(
+      b, place.is_linear, [&] { return for_format(b, format, filtered); },
+      [&] { return for_format(b, format, nearest); });
 }
 
 nir_def *is_plain_fetch(nir_builder *b, const SampledImage &image, const Lookup &lookup)

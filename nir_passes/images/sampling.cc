@@ -3,6 +3,7 @@
 
 #include "nir_passes/images/sampling.h"
 
+#include "nir_passes/choose.h"
 #include "nir_passes/images/cube_faces.h"
 #include "nir_passes/images/footprint.h"
 #include "nir_passes/images/image_reads.h"
@@ -72,11 +73,6 @@ private:
    {
       return nir_ine_imm(b, byte_of(b, filters, unsigned(member)), 0);
    }
-   nir_def *clamp(nir_def *x, nir_def *low, nir_def *high)
-   {
-      /* NIR's fmax of a NaN and a number is the number. */
-      return nir_fmin(b, nir_fmax(b, x, low), high);
-   }
 
    /// A count of null is 1.
    void repeat(nir_def *count, const std::function<void(nir_def *)> &body)
@@ -96,10 +92,7 @@ private:
          nir_def *layers = reads.word(offsetof(ImageDescriptor, slices));
          if (is_cube)
             layers = nir_udiv_imm(b, layers, cube_faces);
-         nir_def *last = nir_i2f32(b, nir_iadd_imm(b, layers, -1));
-         nir_def *layer = nir_fround_even(b, coordinates.back());
-         slice =
-            nir_f2i32(b, clamp(layer, nir_imm_float(b, 0), nir_fmax(b, last, nir_imm_float(b, 0))));
+         slice = nearest_layer(b, coordinates.back(), layers);
          if (is_cube)
             slice = nir_imul_imm(b, slice, cube_faces);
       }
@@ -164,19 +157,19 @@ private:
       nir_def *bias = sampler_word(offsetof(SamplerDescriptor, lod_bias));
       if (lookup.bias)
          bias = nir_fadd(b, bias, lookup.bias);
-      bias = clamp(bias, nir_imm_float(b, -max_lod_bias), nir_imm_float(b, max_lod_bias));
+      bias = clamp(b, bias, nir_imm_float(b, -max_lod_bias), nir_imm_float(b, max_lod_bias));
       nir_def *least = sampler_word(offsetof(SamplerDescriptor, min_lod));
       if (lookup.min_lod)
          least = nir_fmax(b, least, lookup.min_lod);
       nir_def *base = lookup.lod ? lookup.lod : footprint.lod ? footprint.lod : zero;
       nir_def *lod = nir_fadd(b, base, bias);
-      lod = clamp(lod, least, sampler_word(offsetof(SamplerDescriptor, max_lod)));
+      lod = clamp(b, lod, least, sampler_word(offsetof(SamplerDescriptor, max_lod)));
       is_linear = nir_bcsel(b, nir_fgt_imm(b, lod, 0),
                             sampler_flag(offsetof(SamplerDescriptor, minified_linear)),
                             sampler_flag(offsetof(SamplerDescriptor, magnified_linear)));
 
       nir_def *last = nir_fmax(b, nir_i2f32(b, nir_iadd_imm(b, reads.levels, -1)), zero);
-      nir_def *level = clamp(lod, zero, last);
+      nir_def *level = clamp(b, lod, zero, last);
       nir_def *nearest = nir_fadd_imm(b, nir_fceil(b, nir_fadd_imm(b, level, 0.5)), -1);
       if (!is_float) {
          is_linear = nir_imm_false(b);
@@ -204,7 +197,7 @@ private:
    {
       /* Far outside; sums with offsets are exact up to here. */
       constexpr float far = 1 << 23;
-      texels = clamp(texels, nir_imm_float(b, -far), nir_imm_float(b, far));
+      texels = clamp(b, texels, nir_imm_float(b, -far), nir_imm_float(b, far));
       nir_def *x = nir_bcsel(b, is_linear, nir_fadd_imm(b, texels, -0.5), texels);
       nir_def *first = nir_ffloor(b, x);
       nir_def *fraction = nir_bcsel(b, is_linear, nir_fsub(b, x, first), nir_imm_float(b, 0));
@@ -229,7 +222,7 @@ private:
          nir_def *rest = nir_fsub(b, number, whole);
          nir_def *back = nir_fsub(b, nir_fadd_imm(b, length, -1), rest);
          rest = nir_bcsel(b, mirror, nir_fmin(b, rest, back), rest);
-         return clamp(rest, nir_imm_float(b, 0), last);
+         return clamp(b, rest, nir_imm_float(b, 0), last);
       });
    }
 
@@ -244,14 +237,15 @@ private:
       nir_def *high = nir_bcsel(b, border, size, nir_fadd_imm(b, size, -1));
       return neighbours_of(texels, dimension, [&](nir_def *number) {
          nir_def *mirrored = nir_fmax(b, number, nir_fsub_imm(b, -1, number));
-         return clamp(nir_bcsel(b, once, mirrored, number), low, high);
+         return clamp(b, nir_bcsel(b, once, mirrored, number), low, high);
       });
    }
 
    /// Texels beyond a face keep their numbers, -1 or `size`: neighbouring faces have them.
    Neighbours find_on_face(unsigned dimension, nir_def *size)
    {
-      nir_def *texels = clamp(nir_fmul(b, coordinates[dimension], size), nir_imm_float(b, 0), size);
+      nir_def *texels =
+         clamp(b, nir_fmul(b, coordinates[dimension], size), nir_imm_float(b, 0), size);
       nir_def *last = nir_bcsel(b, is_linear, size, nir_fadd_imm(b, size, -1));
       return neighbours_of(texels, dimension,
                            [&](nir_def *number) { return nir_fmin(b, number, last); });
@@ -358,7 +352,7 @@ private:
    {
       nir_def *reference = lookup.comparator;
       nir_def *numbers = byte_of(b, reads.format[0], offsetof(TexelFormat, numbers));
-      nir_def *clamped = clamp(reference, nir_imm_float(b, 0), nir_imm_float(b, 1));
+      nir_def *clamped = clamp(b, reference, nir_imm_float(b, 0), nir_imm_float(b, 1));
       reference = nir_bcsel(b, nir_ieq_imm(b, numbers, unsigned(TexelNumbers::normalized)), clamped,
                             reference);
       nir_def *operation = sampler_word(offsetof(SamplerDescriptor, compare));
@@ -413,7 +407,7 @@ private:
       nir_def *is_normalized =
          nir_ior(b, nir_ieq_imm(b, numbers, unsigned(TexelNumbers::normalized)),
                  nir_ieq_imm(b, numbers, unsigned(TexelNumbers::srgb)));
-      return nir_bcsel(b, is_normalized, clamp(color, nir_fneg(b, limit), limit), color);
+      return nir_bcsel(b, is_normalized, clamp(b, color, nir_fneg(b, limit), limit), color);
    }
 
    /// The texels of a gather, in order: (0, 1), (1, 1), (1, 0), (0, 0).
@@ -479,37 +473,26 @@ nir_def *fetch_any(nir_builder *b, const SampledImage &image, const Lookup &look
    return reads.swizzle(reads.load(level, is_inside, place));
 }
 
-/// The value of plain() if the condition holds, else of any(); without a condition, of any().
-template <typename Plain, typename Any>
-nir_def *choose(nir_builder *b, nir_def *is_plain, const Plain &plain, const Any &any)
-{
-   if (!is_plain)
-      return any();
-   nir_push_if(b, is_plain);
-   nir_def *first = plain();
-   nir_push_else(b, nullptr);
-   nir_def *second = any();
-   nir_pop_if(b, nullptr);
-   return nir_if_phi(b, first, second);
-}
-
 } // namespace
 
 nir_def *fetch(nir_builder *b, const SampledImage &image, const Lookup &lookup)
 {
-   return choose(
-      b, lookup.sample ? nullptr : is_plain_fetch(b, image, lookup),
-      [&] { return fetch_plainly(b, image, lookup); }, [&] { return fetch_any(b, image, lookup); });
+   const auto any = [&] { return fetch_any(b, image, lookup); };
+   nir_def *is_plain = lookup.sample ? nullptr : is_plain_fetch(b, image, lookup);
+   if (!is_plain)
+      return any();
+   return choose(b, is_plain, [&] { return fetch_plainly(b, image, lookup); }, any);
 }
 
 nir_def *sample(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
                 const Lookup &lookup)
 {
+   const auto any = [&] { return Sampling(b, image, sampler, lookup).run(); };
    nir_def *is_plain = is_plain_sample(b, image, sampler, lookup);
-   const PlainPlace place = is_plain ? find_plain_place(b, image, sampler, lookup) : PlainPlace{};
-   return choose(
-      b, is_plain, [&] { return sample_plainly(b, image, place); },
-      [&] { return Sampling(b, image, sampler, lookup).run(); });
+   if (!is_plain)
+      return any();
+   const PlainPlace place = find_plain_place(b, image, sampler, lookup);
+   return choose(b, is_plain, [&] { return sample_plainly(b, image, place); }, any);
 }
 
 } // namespace weft

@@ -3,6 +3,8 @@
 
 #include "nir_passes/images/texel_conversion.h"
 
+#include "nir_passes/choose.h"
+
 #include "compiler/nir/nir_format_convert.h"
 
 #include <algorithm>
@@ -21,18 +23,13 @@ std::optional<uint32_t> known(nir_def *value)
    return nir_instr_as_load_const(value->parent_instr)->value[0].u32;
 }
 
-/// The results of one of two pieces of code, which build vectors of the same size, or nothing.
+/// The same with a comparison, which is decided here if the value is known.
 template <typename Then, typename Else>
 nir_def *choose(nir_builder *b, nir_def *value, uint32_t expected, Then then, Else otherwise)
 {
    if (const std::optional<uint32_t> number = known(value))
       return *number == expected ? then() : otherwise();
-   nir_push_if(b, nir_ieq_imm(b, value, expected));
-   nir_def *first = then();
-   nir_push_else(b, nullptr);
-   nir_def *second = otherwise();
-   nir_pop_if(b, nullptr);
-   return first ? nir_if_phi(b, first, second) : nullptr;
+   return weft::choose(b, nir_ieq_imm(b, value, expected), then, otherwise);
 }
 
 /// The parts of a TexelFormat.

@@ -13,8 +13,7 @@ namespace weft::icd_test {
 
 namespace {
 
-constexpr VkDescriptorType sampled_image = VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE,
-                           storage_buffer = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+constexpr VkDescriptorType storage_buffer = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
 
 std::vector<Format> all_formats()
 {
@@ -40,24 +39,6 @@ std::vector<Format> all_formats()
 
 class SampledImageTest : public SamplingTest {
 protected:
-   /// Runs a shader with an image at binding 0 and a buffer at binding 1.
-   void run_with(const std::string &glsl, VkImageView view, const TestBuffer &out,
-                 VkExtent3D groups = {1, 1, 1})
-   {
-      PipelineRecipe recipe;
-      recipe.sets = {make_set_layout({binding(0, sampled_image), binding(1, storage_buffer)})};
-      VkPipelineLayout layout = make_layout(recipe);
-      VkPipeline pipeline = make_pipeline(
-         "#extension GL_EXT_samplerless_texture_functions : require\n" + glsl, recipe, layout);
-      VkDescriptorSet set = make_set(recipe.sets[0]);
-      write_sampled(set, 0, sampled_image, view, VK_NULL_HANDLE);
-      write_buffer(set, 1, storage_buffer, out);
-      VkCommandBuffer cmd = begin();
-      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-      vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
-      vkCmdDispatch(cmd, groups.width, groups.height, groups.depth);
-      run(cmd);
-   }
 };
 
 TEST_F(SampledImageTest, FetchesOfEachFormat)

@@ -283,6 +283,27 @@ oracle::SamplerState SamplingTest::random_state(bool is_float, VkBorderColor *bo
    return state;
 }
 
+void SamplingTest::run_with(const std::string &glsl, VkImageView view, const TestBuffer &out,
+                            VkExtent3D groups, VkSampler sampler)
+{
+   const VkDescriptorType type =
+      sampler ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER : VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
+   PipelineRecipe recipe;
+   recipe.sets = {
+      make_set_layout({binding(0, type), binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
+   VkPipelineLayout layout = make_layout(recipe);
+   VkPipeline pipeline = make_pipeline(
+      "#extension GL_EXT_samplerless_texture_functions : require\n" + glsl, recipe, layout);
+   VkDescriptorSet set = make_set(recipe.sets[0]);
+   write_sampled(set, 0, type, view, sampler);
+   write_buffer(set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out);
+   VkCommandBuffer cmd = begin();
+   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+   vkCmdDispatch(cmd, groups.width, groups.height, groups.depth);
+   run(cmd);
+}
+
 VkSampler SamplingTest::make_sampler(const oracle::SamplerState &state, const VkBorderColor &border)
 {
    const VkSamplerAddressMode modes[] = {

@@ -35,8 +35,8 @@ struct SampledContents {
 
 /// A shader's function and the operands that it takes.
 struct SampledFunction {
-   std::string expression; ///< of vec4 at (s, t, r, layer), vec4 more (lod, reference, …), vec4 dx,
-                           ///< dy (gradients)
+   /// Of vec4 at (s, t, r, layer), vec4 more (lod, reference, …), vec4 dx, dy (gradients).
+   std::string expression;
    bool compares = false;
    std::optional<int> gathered;
    std::array<int, 3> offset = {};
@@ -83,6 +83,10 @@ protected:
    void make_gradients(const SampledKind &, const oracle::SampledTexels &, float *x, float *y);
    void write_sampled(VkDescriptorSet, uint32_t binding, VkDescriptorType, VkImageView, VkSampler,
                       uint32_t element = 0);
+   /// Runs a shader with an image at binding 0, sampled if there is a sampler, and a buffer at
+   /// binding 1.
+   void run_with(const std::string &glsl, VkImageView, const TestBuffer &out,
+                 VkExtent3D groups = {1, 1, 1}, VkSampler = VK_NULL_HANDLE);
 };
 
 /// Formats that are filtered, without infinities and NaNs.

@@ -199,25 +199,16 @@ TEST_F(SamplingTest, TexelsWithoutWeight)
    const float texels[] = {3, infinity, -infinity, infinity};
    fill(image, make_buffer(sizeof(texels), texels));
    const VkImageView view = make_image_view(image, VK_IMAGE_VIEW_TYPE_2D);
-   PipelineRecipe recipe;
-   recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER),
-                                   binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
-   VkPipelineLayout layout = make_layout(recipe);
-   VkPipeline pipeline = make_pipeline(R"(
+   const char *glsl = R"(
       layout(local_size_x = 1) in;
       layout(binding = 0) uniform sampler2D image;
       layout(binding = 1) buffer Out { float result; };
-      void main() { result = textureLod(image, vec2(0.25), 0).x; })",
-                                       recipe, layout);
+      void main() { result = textureLod(image, vec2(0.25), 0).x; })";
    for (const oracle::Reduce reduce :
         {oracle::Reduce::average, oracle::Reduce::least, oracle::Reduce::largest}) {
       const oracle::SamplerState state = {.magnified_linear = true, .reduce = reduce};
-      VkDescriptorSet set = make_set(recipe.sets[0]);
-      write_sampled(set, 0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, view,
-                    make_sampler(state, VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK));
-      TestBuffer out = make_buffer(4);
-      write_buffer(set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out);
-      bind_and_run(layout, pipeline, set);
+      const TestBuffer out = make_buffer(4);
+      run_with(glsl, view, out, {1, 1, 1}, make_sampler(state, VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK));
       EXPECT_EQ(out.as<float>()[0], 3.0f) << int(reduce);
    }
 }
@@ -231,11 +222,7 @@ TEST_F(SamplingTest, MeansOfNormalizedNumbersAreAtMostOne)
    const std::vector<uint8_t> texels(16, 255);
    fill(image, make_buffer(16, texels.data()));
    const VkImageView view = make_image_view(image, VK_IMAGE_VIEW_TYPE_2D);
-   PipelineRecipe recipe;
-   recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER),
-                                   binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
-   VkPipelineLayout layout = make_layout(recipe);
-   VkPipeline pipeline = make_pipeline(R"(
+   const char *glsl = R"(
       layout(local_size_x = 64) in;
       layout(binding = 0) uniform sampler2D image;
       layout(binding = 1) buffer Out { vec4 results[4096]; };
@@ -249,21 +236,13 @@ TEST_F(SamplingTest, MeansOfNormalizedNumbersAreAtMostOne)
             least = min(least, result), largest = max(largest, result);
          }
          results[gl_GlobalInvocationID.x] = vec4(least, largest);
-      })",
-                                       recipe, layout);
+      })";
    for (const oracle::Wrap wrap : {oracle::Wrap::repeat, oracle::Wrap::mirror}) {
       const oracle::SamplerState state = {
          .magnified_linear = true, .minified_linear = true, .wrap = {wrap, wrap, wrap}};
-      VkDescriptorSet set = make_set(recipe.sets[0]);
-      write_sampled(set, 0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, view,
-                    make_sampler(state, VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK));
-      TestBuffer out = make_buffer(4096 * 16);
-      write_buffer(set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out);
-      VkCommandBuffer cmd = begin();
-      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-      vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
-      vkCmdDispatch(cmd, 64, 1, 1);
-      run(cmd);
+      const TestBuffer out = make_buffer(4096 * 16);
+      run_with(glsl, view, out, {64, 1, 1},
+               make_sampler(state, VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK));
       for (const float result : out.as<float>()) {
          ASSERT_LE(result, 1.0f) << int(wrap);
          ASSERT_GE(result, 1.0f - 0x1p-20f) << int(wrap);

@@ -21,8 +21,8 @@ std::string facts_text(const BranchConditions &conditions, const DispatchFacts &
          continue;
       const std::optional<uint64_t> word = descriptor_word(e, facts);
       text.append(1, word ? 1 : 0);
-      text.append(reinterpret_cast<const char *>(word ? &*word : nullptr),
-                  word ? sizeof(*word) : 0);
+      if (word)
+         text.append(reinterpret_cast<const char *>(&*word), sizeof(*word));
    }
    return text;
 }

@@ -3,6 +3,7 @@
 
 #include "backend/cpu/codegen/products/opt_product_depth.h"
 
+#include "backend/cpu/codegen/products/pack_factors.h"
 #include "backend/cpu/kernels/tile_kernels.h"
 
 #include "nir_passes/matrices/cmat_description.h"
@@ -61,14 +62,6 @@ std::optional<SharedTile> shared_tile(const nir_src &src)
    const nir_variable *variable = nir_deref_instr_get_variable(deref);
    return variable ? std::optional(SharedTile{variable, nir_src_as_uint(deref->arr.index)})
                    : std::nullopt;
-}
-
-MatrixOperation operation_of_product(const nir_intrinsic_instr *muladd)
-{
-   return *matrix_operation(nir_intrinsic_cmat_desc(muladd), nir_intrinsic_a_cmat_desc(muladd),
-                            nir_intrinsic_b_cmat_desc(muladd), nir_intrinsic_c_cmat_desc(muladd),
-                            nir_intrinsic_cmat_signed_mask(muladd),
-                            nir_intrinsic_saturate(muladd) != 0);
 }
 
 /// The operation of twice the depth. Nothing if there is none, or if its sums could differ.

@@ -19,15 +19,15 @@
 
 namespace weft::cpu {
 
-namespace {
-
-MatrixOperation operation(const nir_intrinsic_instr *muladd)
+MatrixOperation operation_of_product(const nir_intrinsic_instr *muladd)
 {
    return *matrix_operation(nir_intrinsic_cmat_desc(muladd), nir_intrinsic_a_cmat_desc(muladd),
                             nir_intrinsic_b_cmat_desc(muladd), nir_intrinsic_c_cmat_desc(muladd),
                             nir_intrinsic_cmat_signed_mask(muladd),
                             nir_intrinsic_saturate(muladd) != 0);
 }
+
+namespace {
 
 unsigned source_of(TileFactor factor)
 {
@@ -47,17 +47,17 @@ struct Packing {
       return factor == TileFactor::a ? nir_intrinsic_a_cmat_desc(muladd)
                                      : nir_intrinsic_b_cmat_desc(muladd);
    }
-   bool is_needed() const { return is_packed(operation(muladd), factor); }
+   bool is_needed() const { return is_packed(operation_of_product(muladd), factor); }
    bool operator==(const Packing &other) const
    {
       return factor == other.factor &&
-             same_packing(operation(muladd), operation(other.muladd), factor);
+             same_packing(operation_of_product(muladd), operation_of_product(other.muladd), factor);
    }
 
    /// The type of the packed tile: an array of words, which no code indexes.
    const glsl_type *type(uint32_t subgroup_size) const
    {
-      const uint32_t words_of_all = packed_bytes(operation(muladd), factor) / 4;
+      const uint32_t words_of_all = packed_bytes(operation_of_product(muladd), factor) / 4;
       return glsl_array_type(glsl_uint_type(), (words_of_all + subgroup_size - 1) / subgroup_size,
                              0);
    }

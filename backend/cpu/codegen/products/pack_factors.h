@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include "nir_passes/matrix_support.h"
+
 #include "compiler/nir/nir.h"
 
 #include <cstdint>
@@ -23,5 +25,8 @@ namespace weft::cpu {
 ///
 /// After lower_cmat(), while tiles are variables.
 bool pack_factors(nir_shader *, uint32_t subgroup_size);
+
+/// The operation of a tile_muladd_weft.
+MatrixOperation operation_of_product(const nir_intrinsic_instr *muladd);
 
 } // namespace weft::cpu
