@@ -44,11 +44,16 @@ public:
    void set_matrix_properties(Device &device) override
    {
       device.matrix_properties.clear();
+      device.nv_matrix_properties.clear();
       for (const MatrixOperation &operation : operations(device)) {
-         VkCooperativeMatrixPropertiesKHR p = {
-            .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
-         write_operation(operation, p);
-         device.matrix_properties.push_back(p);
+         write_operation(operation,
+                         device.matrix_properties.emplace_back(VkCooperativeMatrixPropertiesKHR{
+                            VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR}));
+         if (!is_nv_operation(operation))
+            continue;
+         write_operation(operation,
+                         device.nv_matrix_properties.emplace_back(VkCooperativeMatrixPropertiesNV{
+                            VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_NV}));
       }
       if (!device.matrix2_features.cooperativeMatrixFlexibleDimensions)
          return; // GLSL has no flexible matrices on this device
