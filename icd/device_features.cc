@@ -184,7 +184,7 @@ void get_api_features(vk_features *f)
    f->pageableDeviceLocalMemory = true;
 }
 
-/// Features of images and graphics that every device with Vulkan 1.3 or 1.4 must report ("Feature
+/// Features of images and graphics that every device with Vulkan 1.4 must report ("Feature
 /// Requirements"), or that programs expect. They are vacuous, because the queue has no graphics.
 void get_vacuous_features(vk_features *f)
 {

@@ -59,7 +59,7 @@ void get_device_uuid(uint8_t (&uuid)[VK_UUID_SIZE])
 
 void get_identity(vk_properties *p)
 {
-   p->apiVersion = VK_MAKE_API_VERSION(0, 1, 3, VK_HEADER_VERSION);
+   p->apiVersion = api_version;
    p->driverVersion =
       VK_MAKE_API_VERSION(0, WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH);
    p->vendorID = vendor_id;

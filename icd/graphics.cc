@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Vulkan's commands for draws. Every command of Vulkan 1.3 must have an address. Commands that
+/// Vulkan's commands for draws. Every command of Vulkan 1.4 must have an address. Commands that
 /// create an object fail, all others do nothing.
 
 #include "icd/device.h"

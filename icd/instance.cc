@@ -13,8 +13,6 @@ using namespace weft;
 
 namespace {
 
-constexpr uint32_t api_version = VK_MAKE_API_VERSION(0, 1, 3, VK_HEADER_VERSION);
-
 const vk_instance_extension_table instance_extensions = [] {
    vk_instance_extension_table t = {};
    t.KHR_device_group_creation = true;

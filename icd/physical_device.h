@@ -13,6 +13,8 @@
 
 namespace weft {
 
+/// Of the instance and the device; the manifest has it too (meson.build).
+constexpr uint32_t api_version = VK_HEADER_VERSION_COMPLETE;
 /// The device's limits that several files use.
 constexpr uint32_t max_push_constants_size = 256;
 /// Queues of different devices share the CPUs as Linux schedules them.

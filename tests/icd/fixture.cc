@@ -75,7 +75,7 @@ void CountingAllocator::release(void *user, void *memory)
 VkInstance create_instance(const VkAllocationCallbacks *allocator)
 {
    vulkan::disable_shader_cache();
-   return vulkan::create_instance({.allocator = allocator});
+   return vulkan::create_instance({.allocator = allocator, .api_version = VK_API_VERSION_1_4});
 }
 
 VkPhysicalDevice get_physical_device(VkInstance instance)

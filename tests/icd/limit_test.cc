@@ -134,8 +134,12 @@ TEST_F(LimitTest, NumbersOfVulkan14)
    constexpr VkSampleCountFlags one_and_four = VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_4_BIT;
    for (VkSampleCountFlags counts :
         {l.framebufferColorSampleCounts, l.framebufferDepthSampleCounts,
-         l.framebufferStencilSampleCounts, l.framebufferNoAttachmentsSampleCounts})
+         l.framebufferStencilSampleCounts, l.framebufferNoAttachmentsSampleCounts,
+         l.sampledImageColorSampleCounts, l.sampledImageDepthSampleCounts,
+         l.sampledImageStencilSampleCounts})
       EXPECT_EQ(counts & one_and_four, one_and_four);
+   for (VkSampleCountFlags counts : {l.sampledImageIntegerSampleCounts, l.storageImageSampleCounts})
+      EXPECT_TRUE(counts & VK_SAMPLE_COUNT_1_BIT);
 }
 
 TEST_F(LimitTest, PropertiesOfVulkan14)

@@ -16,13 +16,11 @@ namespace weft::icd_test {
 
 using QueryTest = IcdTest;
 
-TEST_F(QueryTest, DeviceIsACpuWithAVulkan13Version)
+TEST_F(QueryTest, DeviceIsACpu)
 {
    VkPhysicalDeviceProperties properties;
    vkGetPhysicalDeviceProperties(physical, &properties);
    EXPECT_EQ(properties.deviceType, VK_PHYSICAL_DEVICE_TYPE_CPU);
-   EXPECT_EQ(VK_API_VERSION_MAJOR(properties.apiVersion), 1u);
-   EXPECT_EQ(VK_API_VERSION_MINOR(properties.apiVersion), 3u);
    EXPECT_GE(properties.vendorID, 0x10000u);
    if (!getenv("WEFT_ICD_PROFILE")) {
       EXPECT_TRUE(std::string_view(properties.deviceName).starts_with("Weft on "));
@@ -393,46 +391,18 @@ TEST_F(QueryTest, UnknownExtensionAndFeatureAreRefused)
    EXPECT_EQ(vkCreateDevice(physical, &info, nullptr, &other), VK_ERROR_FEATURE_NOT_PRESENT);
 }
 
-TEST_F(QueryTest, CommandsOfVulkan14HaveAddresses)
+/// The commands of Vulkan 1.4 by their older names; core_version_test.cc has the newer ones.
+TEST_F(QueryTest, CommandsOfExtensionsHaveAddresses)
 {
-   for (const char *name : {"vkCmdBeginRendering",
-                            "vkCmdBlitImage2",
-                            "vkCmdCopyBuffer2",
-                            "vkCmdDispatchBase",
-                            "vkCmdDraw",
-                            "vkCmdPipelineBarrier2",
-                            "vkCmdWriteTimestamp2",
-                            "vkCreateBufferView",
-                            "vkCreateGraphicsPipelines",
-                            "vkCreateImage",
-                            "vkCreatePrivateDataSlot",
-                            "vkCreateRenderPass2",
-                            "vkCreateSampler",
-                            "vkGetBufferDeviceAddress",
-                            "vkGetDeviceBufferMemoryRequirements",
-                            "vkGetDeviceImageMemoryRequirements",
-                            "vkQueueSubmit2",
-                            "vkResetQueryPool",
-                            "vkWaitSemaphores",
-                            "vkMapMemory2KHR",
-                            "vkUnmapMemory2KHR",
-                            "vkGetDeviceImageSubresourceLayoutKHR",
-                            "vkGetImageSubresourceLayout2KHR",
-                            "vkCopyMemoryToImageEXT",
-                            "vkCopyImageToMemoryEXT",
-                            "vkCopyImageToImageEXT",
-                            "vkTransitionImageLayoutEXT",
-                            "vkCmdPushDescriptorSetKHR",
-                            "vkCmdPushDescriptorSetWithTemplateKHR",
-                            "vkCmdBindDescriptorSets2KHR",
-                            "vkCmdPushConstants2KHR",
-                            "vkCmdPushDescriptorSet2KHR",
-                            "vkCmdPushDescriptorSetWithTemplate2KHR",
-                            "vkCmdSetLineStippleKHR",
-                            "vkCmdBindIndexBuffer2KHR",
-                            "vkGetRenderingAreaGranularityKHR",
-                            "vkCmdSetRenderingAttachmentLocationsKHR",
-                            "vkCmdSetRenderingInputAttachmentIndicesKHR"})
+   for (const char *name :
+        {"vkMapMemory2KHR", "vkUnmapMemory2KHR", "vkGetDeviceImageSubresourceLayoutKHR",
+         "vkGetImageSubresourceLayout2KHR", "vkCopyMemoryToImageEXT", "vkCopyImageToMemoryEXT",
+         "vkCopyImageToImageEXT", "vkTransitionImageLayoutEXT", "vkCmdPushDescriptorSetKHR",
+         "vkCmdPushDescriptorSetWithTemplateKHR", "vkCmdBindDescriptorSets2KHR",
+         "vkCmdPushConstants2KHR", "vkCmdPushDescriptorSet2KHR",
+         "vkCmdPushDescriptorSetWithTemplate2KHR", "vkCmdSetLineStippleKHR",
+         "vkCmdBindIndexBuffer2KHR", "vkGetRenderingAreaGranularityKHR",
+         "vkCmdSetRenderingAttachmentLocationsKHR", "vkCmdSetRenderingInputAttachmentIndicesKHR"})
       EXPECT_NE(vkGetDeviceProcAddr(device, name), nullptr) << name;
    EXPECT_EQ(vkGetDeviceProcAddr(device, "vkCmdDrawMeshTasksEXT"), nullptr);
 }
