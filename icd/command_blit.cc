@@ -201,13 +201,21 @@ BlitSide side_of(const Image &image, const VkImageSubresourceLayers &layers)
 Axis slices_of(const Image &from, const Image &to, const VkImageBlit2 &region)
 {
    const auto is_3d = [](const Image &image) { return image.vk.image_type == VK_IMAGE_TYPE_3D; };
-   if (!is_3d(from) && !is_3d(to)) {
-      const uint32_t layers = vk_image_subresource_layer_count(&from.vk, &region.srcSubresource);
-      return {0, layers, 0, layers, layers};
+   const auto layers_of = [](const Image &image, const VkImageSubresourceLayers &layers) {
+      return vk_image_subresource_layer_count(&image.vk, &layers);
+   };
+   Axis axis = {0, layers_of(from, region.srcSubresource), 0, layers_of(to, region.dstSubresource),
+                layers_of(from, region.srcSubresource)};
+   if (is_3d(from)) {
+      axis.from_begin = region.srcOffsets[0].z;
+      axis.from_end = region.srcOffsets[1].z;
+      axis.from_size = from.level(region.srcSubresource.mipLevel).extent.depth;
    }
-   const uint32_t depth = from.level(region.srcSubresource.mipLevel).extent.depth;
-   return {region.srcOffsets[0].z, region.srcOffsets[1].z, region.dstOffsets[0].z,
-           region.dstOffsets[1].z, depth};
+   if (is_3d(to)) {
+      axis.to_begin = region.dstOffsets[0].z;
+      axis.to_end = region.dstOffsets[1].z;
+   }
+   return axis;
 }
 
 void record_blit(CommandBuffer *cmd, const Image &from, const Image &to, const VkImageBlit2 &region,

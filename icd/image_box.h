@@ -46,10 +46,11 @@ BoxPlace place_in(uint8_t *memory, const vk_image_buffer_layout &);
 /// The extent counts texels; at the edge of a level, a block may have fewer.
 Box box_of(const Image &, const VkImageSubresourceLayers &, const VkExtent3D &);
 
-/// A copy between images; the region has one aspect.
+/// A copy between images; the region has one aspect of each. The aspects may differ: depths and
+/// stencils become colors of their size, and colors become them (VK_KHR_maintenance8).
 BoxCopy copy_between(const Image &from, const Image &to, const VkImageCopy2 &);
 
-/// Whether each region is copied once for the depths and once for the stencils.
+/// Whether regions may be copied once for the depths and once for the stencils.
 inline bool has_two_planes(const Image &image)
 {
    return image.vk.aspects == depth_and_stencil;
@@ -59,10 +60,10 @@ inline bool has_two_planes(const Image &image)
 template <typename F>
 void for_each_aspect(const VkImageCopy2 &region, F f)
 {
+   if (region.srcSubresource.aspectMask != depth_and_stencil)
+      return f(region);
    for (const auto aspect : {VK_IMAGE_ASPECT_DEPTH_BIT, VK_IMAGE_ASPECT_STENCIL_BIT}) {
       VkImageCopy2 part = region;
-      if (!(part.srcSubresource.aspectMask & aspect))
-         continue;
       part.srcSubresource.aspectMask = part.dstSubresource.aspectMask = aspect;
       f(part);
    }

@@ -42,6 +42,7 @@ Options make_options(bool friendly_names)
    spvValidatorOptionsSetScalarBlockLayout(options.get(), true);
    spvValidatorOptionsSetWorkgroupScalarBlockLayout(options.get(), true);
    spvValidatorOptionsSetAllowLocalSizeId(options.get(), true);
+   spvValidatorOptionsSetAllowOffsetTextureOperand(options.get(), true);
    spvValidatorOptionsSetFriendlyNames(options.get(), friendly_names);
    return options;
 }

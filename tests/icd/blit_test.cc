@@ -125,6 +125,22 @@ protected:
          .dstSubresource = {aspect_of(to.recipe.format), to_level.number, 0, 1},
          .dstOffsets = {{x.to_begin, y.to_begin, z.to_begin}, {x.to_end, y.to_end, z.to_end}},
       };
+      // One slice of a volume is blitted to or from one layer (VK_KHR_maintenance8).
+      if (is_3d(from) && !is_3d(to)) {
+         const uint32_t layer = below(to.recipe.layers), slice = below(from_size.depth);
+         r.blit.dstSubresource.baseArrayLayer = layer;
+         r.blit.srcOffsets[0].z = int(slice);
+         r.blit.srcOffsets[1].z = int(slice + 1);
+         r.axes[2] = {int(slice), int(slice + 1), int(layer), int(layer + 1), int(from_size.depth)};
+      }
+      if (!is_3d(from) && is_3d(to)) {
+         const uint32_t layer = below(from.recipe.layers), slice = below(to_size.depth);
+         r.blit.srcSubresource.baseArrayLayer = layer;
+         r.blit.dstOffsets[0].z = int(slice);
+         r.blit.dstOffsets[1].z = int(slice + 1);
+         r.axes[2] = {int(layer), int(layer + 1), int(slice), int(slice + 1),
+                      int(from.recipe.layers)};
+      }
       if (!is_3d(from) && !is_3d(to)) {
          const uint32_t least = std::min(from.recipe.layers, to.recipe.layers),
                         count = 1 + below(least), first = below(from.recipe.layers - count + 1),
@@ -146,10 +162,11 @@ protected:
       const VkImageType from_type =
                            from_format.is_compressed() ? types[1 + below(3)] : types[below(4)],
                         to_type = types[below(4)];
-      // A volume is blitted to and from one layer.
-      const bool has_layers = from_type != VK_IMAGE_TYPE_3D && to_type != VK_IMAGE_TYPE_3D;
-      const TestImage from = random_image(from_format, from_type, has_layers ? 1 + below(3) : 1),
-                      to = random_image(to_format, to_type, has_layers ? 1 + below(3) : 1);
+      const auto layers = [&](VkImageType type) {
+         return type == VK_IMAGE_TYPE_3D ? 1 : 1 + below(3);
+      };
+      const TestImage from = random_image(from_format, from_type, layers(from_type)),
+                      to = random_image(to_format, to_type, layers(to_type));
       const Level from_level = random_level(from, from_format),
                   to_level = random_level(to, to_format);
       const Region region = random_region(from, from_level, to, to_level);
