@@ -58,6 +58,7 @@ const char *const glsl_header = R"(#version 460
 #extension GL_EXT_shader_8bit_storage : enable
 #extension GL_EXT_shader_atomic_int64 : enable
 #extension GL_EXT_shader_explicit_arithmetic_types : enable
+#extension GL_EXT_shader_image_int64 : enable
 #extension GL_EXT_shader_subgroup_extended_types_int8 : enable
 #extension GL_EXT_shader_subgroup_extended_types_int16 : enable
 #extension GL_EXT_shader_subgroup_extended_types_int64 : enable

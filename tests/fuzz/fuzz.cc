@@ -102,7 +102,7 @@ std::optional<int> parse(int argc, char **argv, Settings &s)
 
 /// A message from a child: its next step, or its result.
 struct Report {
-   enum class What : uint32_t { starts, agrees, differs } what;
+   enum class What : uint32_t { starts, agrees, differs, left_out } what;
    uint32_t path; ///< for `differs` and `starts`
    uint64_t index;
 };
@@ -153,7 +153,9 @@ std::string describe(const Program &program)
    text << "\n";
    static const char *const contents[] = {
       "written by the program", "tiny", "small", "fine", "bounds", "any"};
-   static const char *const storages[] = {"buffer", "buffer reference", "shared", "uniform"};
+   static const char *const storages[] = {"buffer",  "buffer reference", "shared",
+                                          "uniform", "texel buffer",     "uniform texel buffer",
+                                          "image",   "sampled image"};
    for (size_t m = 0; m < program.memories.size(); m++) {
       const Memory &memory = program.memories[m];
       text << "mem" << m << ": " << storages[int(memory.storage)] << ", " << memory.elements
@@ -170,8 +172,9 @@ void report_failure(const Settings &settings, const Program &original, Path &pat
    const std::string form_name(forms::name(form));
    printf("program %llu, form %s, differs on %s:\n%s", (unsigned long long)original.seed,
           form_name.c_str(), path.name().c_str(), why.c_str());
-   printf("repeat with: weft_fuzz --seed %llu --count 1 --path %s --forms %s\n",
-          (unsigned long long)original.seed, path.name().c_str(), form_name.c_str());
+   printf("repeat with: weft_fuzz --seed %llu --count 1 --path %s --forms %s%s\n",
+          (unsigned long long)original.seed, path.name().c_str(), form_name.c_str(),
+          settings.in_process ? " --in-process" : "");
    fflush(stdout);
    Program small = original;
    if (settings.shrinks)
@@ -242,7 +245,8 @@ Driver choose_driver(const Paths &paths, uint64_t index)
 /// The paths of a program. One is tiles in this process. Another is the layer in both lowerings,
 /// with the other instruction set below it, or without Vulkan the layer's compilation. One program
 /// in four also takes registers in this process, which take much longer to compile.
-std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths, uint64_t index)
+std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths, uint64_t index,
+                                   const Program &program)
 {
    const Driver driver = choose_driver(paths, index);
    const auto there = [&](const std::string &name) {
@@ -261,6 +265,8 @@ std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths,
    }
    std::vector<uint32_t> chosen;
    for (uint32_t p = 0; p < paths.size(); p++) {
+      if (!paths[p]->takes(program))
+         continue;
       const std::string name = paths[p]->name();
       const bool wanted = settings.all_paths || !settings.paths.empty() ||
                           std::ranges::find(usual, name) != usual.end();
@@ -277,11 +283,16 @@ std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths,
    const Paths paths = make_paths(settings.vulkan, settings.paths);
    for (uint64_t index = first; index < end; index++) {
       send(pipe, {Report::What::starts, uint32_t(paths.size()), index});
-      const GeneratedProgram g = generate(settings.seed + index, operations);
+      const GeneratedProgram g = generate(settings.seed + index, operations, !settings.in_process);
       const forms::Form form = form_of(settings, g.program);
       const Shader shader = make_shader(g.program, form);
+      const std::vector<uint32_t> chosen = choose_paths(settings, paths, index, g.program);
+      if (chosen.empty()) {
+         send(pipe, {Report::What::left_out, 0, index});
+         continue;
+      }
       bool agrees = true;
-      for (const uint32_t p : choose_paths(settings, paths, index)) {
+      for (const uint32_t p : chosen) {
          if (!agrees)
             break;
          send(pipe, {Report::What::starts, p, index});
@@ -328,7 +339,8 @@ void report_crash(const Settings &settings, const Report &last, const std::strin
    fflush(stdout);
    const pid_t pid = fork();
    if (pid == 0) {
-      const GeneratedProgram g = generate(settings.seed + last.index, common_operations());
+      const GeneratedProgram g =
+         generate(settings.seed + last.index, common_operations(), !settings.in_process);
       const Paths paths = make_paths(settings.vulkan, settings.paths);
       if (last.path >= paths.size()) {
          printf("program %llu, form %s: %s before any path\n%s", (unsigned long long)g.program.seed,
@@ -348,7 +360,7 @@ void report_crash(const Settings &settings, const Report &last, const std::strin
 }
 
 struct Totals {
-   uint64_t agreed = 0;
+   uint64_t agreed = 0, left_out = 0;
    uint32_t failed = 0;
 };
 
@@ -407,6 +419,7 @@ uint64_t follow(const Settings &settings, uint64_t first, uint64_t end, Totals &
          break;
       report = next;
       totals.agreed += report.what == Report::What::agrees;
+      totals.left_out += report.what == Report::What::left_out;
       totals.failed += report.what == Report::What::differs;
       if (totals.failed >= settings.failures && report.what != Report::What::differs)
          break;
@@ -475,6 +488,9 @@ int run_all(const Settings &settings)
    printf("seed %llu: %llu programs agree, %u differ, %.1f minutes\n",
           (unsigned long long)settings.seed, (unsigned long long)totals.agreed, totals.failed,
           minutes());
+   if (totals.left_out)
+      printf("left out: %llu programs with images or texel buffers, which no chosen path takes\n",
+             (unsigned long long)totals.left_out);
    return totals.failed || totals.agreed == 0 ? 1 : 0;
 }
 
@@ -494,7 +510,8 @@ int main(int argc, char **argv)
    }
    if (settings.prints) {
       for (uint64_t i = 0; i < settings.count; i++) {
-         const GeneratedProgram g = generate(settings.seed + i, common_operations());
+         const GeneratedProgram g =
+            generate(settings.seed + i, common_operations(), !settings.in_process);
          printf("// seed %llu, form %s\n%s%s\n", (unsigned long long)g.program.seed,
                 std::string(weft::forms::name(form_of(settings, g.program))).c_str(),
                 describe(g.program).c_str(), to_glsl(g.program).c_str());

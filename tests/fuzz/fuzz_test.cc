@@ -209,8 +209,8 @@ TEST(Numbers, OnlyExactFloats)
 TEST(Generator, ASeedRepeatsItsProgram)
 {
    for (uint64_t seed = 1; seed < 10; seed++) {
-      const GeneratedProgram g = generate(seed, operations);
-      EXPECT_EQ(to_glsl(g.program), to_glsl(generate(seed, operations).program));
+      const GeneratedProgram g = generate(seed, operations, true);
+      EXPECT_EQ(to_glsl(g.program), to_glsl(generate(seed, operations, true).program));
       EXPECT_FALSE(fault(g.program).has_value());
    }
 }
@@ -219,7 +219,7 @@ TEST(Generator, HasAllKindsOfStatements)
 {
    std::vector<uint32_t> kinds(size_t(Kind::atomic) + 1), ops(size_t(Op::ballot) + 1);
    for (uint64_t seed = 1; seed < 300; seed++) {
-      for (const Function &f : generate(seed, operations).program.functions) {
+      for (const Function &f : generate(seed, operations, true).program.functions) {
          for_each_stmt(f.body, [&](const Stmt &s) {
             kinds[size_t(s.kind)]++;
             for_each_own_expr(s, [&](const Expr &e) { ops[size_t(e.op)]++; });
@@ -236,7 +236,7 @@ TEST(Generator, HasAllTypes)
 {
    std::map<Type, uint32_t> matrices, scalars;
    for (uint64_t seed = 1; seed < 300; seed++) {
-      const Program program = generate(seed, operations).program;
+      const Program program = generate(seed, operations, true).program;
       for (const Function &f : program.functions) {
          for (const Variable &v : f.variables)
             (v.matrix ? matrices : scalars)[v.type]++;
@@ -255,7 +255,7 @@ TEST(Generator, HasScopesAndSizes)
 {
    uint32_t of_workgroups = 0, flexible = 0;
    for (uint64_t seed = 1; seed < 300; seed++) {
-      const Program program = generate(seed, operations).program;
+      const Program program = generate(seed, operations, true).program;
       for (const Function &f : program.functions) {
          for_each_stmt(f.body, [&](const Stmt &s) {
             if (s.kind == Kind::matrix_muladd) {
@@ -278,7 +278,7 @@ TEST(Generator, HasAllOfTheFamily)
    uint32_t without_use = 0, vectors = 0, transposes = 0, coordinates = 0, turns = 0, blocks = 0,
             quads = 0;
    for (uint64_t seed = 1; seed < 1500; seed++) {
-      const Program program = generate(seed, operations).program;
+      const Program program = generate(seed, operations, true).program;
       const std::string glsl = to_glsl(program);
       without_use += glsl.find("coopMatMulAddNV(") != std::string::npos;
       EXPECT_TRUE(!program.without_use || glsl.find("coopmat<") == std::string::npos) << glsl;
@@ -308,7 +308,7 @@ TEST(Generator, HasDimensionsAndSpecializationConstants)
 {
    uint32_t planes = 0, specialized = 0, many = 0;
    for (uint64_t seed = 1; seed < 300; seed++) {
-      const Program program = generate(seed, operations).program;
+      const Program program = generate(seed, operations, true).program;
       planes += program.local_y > 1 && program.groups_y > 1;
       many += program.workgroups > 2;
       const std::string glsl = to_glsl(program);
@@ -323,11 +323,56 @@ TEST(Generator, HasDimensionsAndSpecializationConstants)
    EXPECT_GE(specialized, 30u);
 }
 
+/// Of each storage and shape: memories, and scalars that go through them.
+TEST(Generator, HasImagesAndTexelBuffers)
+{
+   std::map<Storage, uint32_t> loads, stores, atomics;
+   std::map<Shape, uint32_t> shapes;
+   uint32_t coherent = 0, with_matrices = 0;
+   for (uint64_t seed = 1; seed < 400; seed++) {
+      const Program program = generate(seed, operations, true).program;
+      const auto storage = [&](int64_t memory) { return program.memories[size_t(memory)].storage; };
+      bool has_matrix = false;
+      for (const Function &f : program.functions) {
+         has_matrix |= std::ranges::any_of(f.variables,
+                                           [](const Variable &v) { return v.matrix.has_value(); });
+         for_each_stmt(f.body, [&](const Stmt &s) {
+            if (s.kind == Kind::store)
+               stores[storage(s.target)]++;
+            if (s.kind == Kind::atomic)
+               atomics[storage(s.target)]++;
+            for_each_own_expr(s, [&](const Expr &e) {
+               if (e.op != Op::load)
+                  return;
+               loads[storage(e.number)]++;
+               coherent += program.memories[size_t(e.number)].coherent;
+            });
+         });
+      }
+      with_matrices += has_matrix && has_texels(program);
+      for (const Memory &memory : program.memories) {
+         if (is_image(memory.storage))
+            shapes[memory.shape]++;
+      }
+   }
+   for (const Storage s :
+        {Storage::texels, Storage::fetched_texels, Storage::image, Storage::sampled_image})
+      EXPECT_GE(loads[s], 20u) << int(s);
+   for (const Storage s : {Storage::texels, Storage::image}) {
+      EXPECT_GE(stores[s], 20u) << int(s);
+      EXPECT_GE(atomics[s], 20u) << int(s);
+   }
+   for (const Shape shape : {Shape::line, Shape::plane, Shape::layers, Shape::volume})
+      EXPECT_GE(shapes[shape], 10u) << int(shape);
+   EXPECT_GE(coherent, 5u);
+   EXPECT_GE(with_matrices, 40u);
+}
+
 TEST(Generator, HasAtomicsAndUniformBuffers)
 {
    uint32_t uniform = 0, results = 0, shared = 0, kinds[size_t(Atomic::append) + 1] = {};
    for (uint64_t seed = 1; seed < 500; seed++) {
-      const Program program = generate(seed, operations).program;
+      const Program program = generate(seed, operations, true).program;
       for (const Function &f : program.functions) {
          for_each_stmt(f.body, [&](const Stmt &s) {
             for_each_own_expr(s, [&](const Expr &e) {
@@ -476,7 +521,7 @@ TEST(Generator, ChangesWhatWasCopied)
 {
    uint32_t found = 0;
    for (uint64_t seed = 1; seed < 50; seed++) {
-      const Program program = generate(seed, operations).program;
+      const Program program = generate(seed, operations, true).program;
       const Function &main = program.functions[0];
       const Stmt *copy = nullptr;
       for_each_stmt(main.body, [&](const Stmt &s) {
@@ -526,7 +571,7 @@ TEST(Shrink, LeavesWhatFails)
    };
    uint32_t shrunk = 0;
    for (uint64_t seed = 1; shrunk < 3; seed++) {
-      const Program program = generate(seed, operations).program;
+      const Program program = generate(seed, operations, true).program;
       if (!multiplies(program))
          continue;
       const Program small = shrink(

@@ -14,10 +14,12 @@ namespace weft::fuzz {
 
 using e2e::MatrixType;
 
-Generator::Generator(uint64_t seed, const std::vector<MatrixOperation> &operations)
+Generator::Generator(uint64_t seed, const std::vector<MatrixOperation> &operations,
+                     bool with_texels)
     : random(seed), advertised(operations)
 {
    p.seed = seed;
+   texels = with_texels && one_in(3);
 }
 
 Program Generator::run()
@@ -25,6 +27,8 @@ Program Generator::run()
    choose_sizes();
    if (!advertised.empty() && (scope == Level::workgroup || percent(80)))
       choose_operations();
+   // The stand-ins of 64-bit integers and of f64 in GLSL would also change the images.
+   texels &= !doubles && std::ranges::none_of(operations, has_long_integers);
    p.without_use &= !types.empty();
    p.maintenance1 &= !types.empty();
    using enum Type;
@@ -130,6 +134,18 @@ std::string Generator::choose_unit(Type type, uint32_t &bytes)
    }
 }
 
+/// A storage of scalars that are only read, or only written, or only changed by atomics.
+Storage Generator::scalar_storage(Type type, Storage plain, bool input)
+{
+   if (!texels || !has_texels(type) || !one_in(2))
+      return plain;
+   const uint32_t form = draw(4);
+   if (form < 2 && has_texel_buffers(type))
+      return input && form ? Storage::fetched_texels : Storage::texels;
+   // Formats of 64 bits are for storage images alone.
+   return input && form % 2 && bits(type) < 64 ? Storage::sampled_image : Storage::image;
+}
+
 uint32_t Generator::add_memory(Storage storage, Type type, uint32_t elements, Contents contents)
 {
    Memory m;
@@ -140,6 +156,10 @@ uint32_t Generator::add_memory(Storage storage, Type type, uint32_t elements, Co
    m.seed = random();
    m.unit = glsl_name(type);
    m.unit_bytes = bits(type) / 8;
+   if (is_image(storage)) {
+      m.shape = Shape(draw(4));
+      m.row = 8 << draw(4);
+   }
    p.memories.push_back(m);
    return uint32_t(p.memories.size() - 1);
 }
@@ -168,22 +188,24 @@ void Generator::make_inputs()
          p.memories[m].unit = choose_unit(type, p.memories[m].unit_bytes);
       inputs[type].push_back(m);
    }
-   const auto buffer = [&] { return one_in(3) ? Storage::uniform : Storage::buffer; };
-   inputs[Type::u32].push_back(add_memory(buffer(), Type::u32, 256, Contents::any));
+   const auto buffer = [&](Type type) {
+      return scalar_storage(type, one_in(3) ? Storage::uniform : Storage::buffer, true);
+   };
+   inputs[Type::u32].push_back(add_memory(buffer(Type::u32), Type::u32, 256, Contents::any));
    const Type real = doubles ? Type::f64 : Type::f32;
-   inputs[real].push_back(add_memory(buffer(), real, 128, Contents::small));
+   inputs[real].push_back(add_memory(buffer(real), real, 128, Contents::small));
    // This memory is too small for matrices, so its type differs from theirs.
    const Type type = pick({Type::s8, Type::u16, Type::s32, Type::u64, Type::f16});
    if (one_in(2) && !inputs.count(type) && expressible(type)) {
       inputs[type].push_back(
-         add_memory(buffer(), type, 64, is_float(type) ? Contents::fine : Contents::any));
+         add_memory(buffer(type), type, 64, is_float(type) ? Contents::fine : Contents::any));
    }
 }
 
 uint32_t Generator::matrix_input(Type type)
 {
    std::vector<uint32_t> list = inputs.at(type);
-   std::erase_if(list, [&](uint32_t m) { return p.memories[m].storage == Storage::uniform; });
+   std::erase_if(list, [&](uint32_t m) { return !holds_matrices(p.memories[m].storage); });
    return pick(list);
 }
 
@@ -212,8 +234,9 @@ uint32_t Generator::output_memory(Type type, bool scalar)
 {
    const auto [it, inserted] = outputs.try_emplace({type, scalar}, Output{0, 0});
    if (inserted) {
+      const Storage plain = one_in(6) ? Storage::reference : Storage::buffer;
       it->second.memory =
-         add_memory(one_in(6) ? Storage::reference : Storage::buffer, type, 0, Contents::none);
+         add_memory(scalar ? scalar_storage(type, plain, false) : plain, type, 0, Contents::none);
       Memory &m = p.memories[it->second.memory];
       if (!scalar && one_in(4))
          m.unit = choose_unit(type, m.unit_bytes);
@@ -430,12 +453,14 @@ Place Generator::unset_matrix(const MatrixType &type)
    return {v, {}};
 }
 
-GeneratedProgram generate(uint64_t seed, const std::vector<MatrixOperation> &operations)
+GeneratedProgram generate(uint64_t seed, const std::vector<MatrixOperation> &operations,
+                          bool with_texels)
 {
    constexpr int max_repairs = 300;
    for (uint64_t attempt = 0;; attempt++) {
       // Few programs need a second attempt.
-      Program program = Generator(seed + attempt * 0x9e3779b97f4a7c15, operations).run();
+      Program program =
+         Generator(seed + attempt * 0x9e3779b97f4a7c15, operations, with_texels).run();
       program.seed = seed;
       fold_literals(program);
       for (int i = 0; i < max_repairs; i++) {

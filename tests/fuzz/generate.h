@@ -16,7 +16,9 @@ struct GeneratedProgram {
    Expected expected;
 };
 
-/// The same program for the same seed and operations.
-GeneratedProgram generate(uint64_t seed, const std::vector<MatrixOperation> &operations);
+/// The same program for the same arguments. With texels, a third of the programs have images or
+/// texel buffers.
+GeneratedProgram generate(uint64_t seed, const std::vector<MatrixOperation> &operations,
+                          bool with_texels);
 
 } // namespace weft::fuzz

@@ -22,7 +22,8 @@ uint32_t Generator::atomic_memory(Type type)
 {
    const auto [it, inserted] = atomics.try_emplace(type, 0);
    if (inserted) {
-      it->second = add_memory(one_in(6) ? Storage::reference : Storage::buffer, type, 0,
+      const Storage plain = one_in(6) ? Storage::reference : Storage::buffer;
+      it->second = add_memory(scalar_storage(type, plain, false), type, 0,
                               pick({Contents::small, Contents::bounds, Contents::any}));
       p.memories[it->second].atomic = true;
    }

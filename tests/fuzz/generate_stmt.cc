@@ -168,35 +168,58 @@ uint32_t Generator::own_variable(Type type)
    return std::ranges::any_of(scalars, is_own) ? *found : add_scalar(type, Level::invocation);
 }
 
-/// Each invocation writes its place in shared memory and reads another invocation's.
+uint32_t Generator::exchange_memory(Type type)
+{
+   if (!texels || !has_texels(type) || one_in(2))
+      return shared_memory(type, true, false);
+   const auto [it, inserted] = exchanged_texels.try_emplace(type, 0);
+   if (inserted) {
+      const Storage storage =
+         has_texel_buffers(type) && one_in(2) ? Storage::texels : Storage::image;
+      it->second = add_memory(storage, type, p.invocations() * p.workgroups, Contents::none);
+      p.memories[it->second].coherent = true;
+   }
+   return it->second;
+}
+
+/// Each invocation writes its place in a memory and reads another invocation's of its workgroup.
 void Generator::exchange(Block &out, const Flow &flow)
 {
    Type type = scalar_type();
    if (type == Type::boolean)
       type = Type::s32;
-   const uint32_t m = shared_memory(type, true, false), N = p.invocations();
+   const uint32_t m = exchange_memory(type), N = p.invocations();
+   const auto element = [&](Expr place) {
+      if (p.memories[m].storage == Storage::shared)
+         return place;
+      return arithmetic(Binary::add,
+                        arithmetic(Binary::mul, builtin(Builtin::workgroup), literal(Type::u32, N)),
+                        std::move(place));
+   };
    const uint32_t variable_number = own_variable(type);
    out.push_back({Kind::barrier, 0, 0, {}, {}, {}, {}});
-   out.push_back({Kind::store,
-                  0,
-                  m,
-                  {builtin(Builtin::local_index), any(type, wanted(Level::invocation, flow))},
-                  {},
-                  {},
-                  {}});
+   out.push_back(
+      {Kind::store,
+       0,
+       m,
+       {element(builtin(Builtin::local_index)), any(type, wanted(Level::invocation, flow))},
+       {},
+       {},
+       {}});
    out.push_back({Kind::barrier, 0, 0, {}, {}, {}, {}});
    Expr place = one_in(2) ? arithmetic(Binary::mod,
                                        arithmetic(Binary::add, builtin(Builtin::local_index),
                                                   literal(Type::u32, 1 + draw(N))),
                                        literal(Type::u32, N))
                           : below(N, wanted(Level::invocation, flow));
-   out.push_back({Kind::assign,
-                  0,
-                  0,
-                  {variable(variable_number), {Op::load, type, 0, m, 0, {std::move(place)}}},
-                  {},
-                  {},
-                  {}});
+   out.push_back(
+      {Kind::assign,
+       0,
+       0,
+       {variable(variable_number), {Op::load, type, 0, m, 0, {element(std::move(place))}}},
+       {},
+       {},
+       {}});
 }
 
 void Generator::call(Block &out, const Flow &flow)

@@ -206,7 +206,7 @@ void Generator::decode_tensor(Block &out, const Flow &flow)
       if (!is_integer(type) || !expressible(type))
          continue;
       std::ranges::copy_if(list, std::back_inserter(memories),
-                           [&](uint32_t m) { return p.memories[m].storage != Storage::uniform; });
+                           [&](uint32_t m) { return holds_matrices(p.memories[m].storage); });
    }
    if (memories.empty())
       return load_tensor(out, flow);

@@ -46,10 +46,15 @@ struct Decoding {
 };
 
 bool has_long_integers(const MatrixOperation &);
+/// Uniform buffers and images have no matrices.
+inline bool holds_matrices(Storage storage)
+{
+   return storage != Storage::uniform && !has_texels(storage);
+}
 
 class Generator {
 public:
-   Generator(uint64_t seed, const std::vector<MatrixOperation> &operations);
+   Generator(uint64_t seed, const std::vector<MatrixOperation> &operations, bool with_texels);
    Program run();
 
 private:
@@ -81,8 +86,9 @@ private:
 
    // generate.cc
    void make_inputs();
-   uint32_t matrix_input(Type); ///< not a uniform buffer, which has no matrices
+   uint32_t matrix_input(Type);
    std::string choose_unit(Type, uint32_t &bytes);
+   Storage scalar_storage(Type, Storage plain, bool input);
    uint32_t add_memory(Storage, Type, uint32_t elements, Contents);
    uint32_t output_memory(Type, bool scalar);
    uint32_t shared_memory(Type, bool scalar, bool own_regions);
@@ -135,6 +141,8 @@ private:
    void branch(Block &, const Flow &);
    void loop(Block &, const Flow &);
    void exchange(Block &, const Flow &);
+   /// A memory with a place for each invocation of the dispatch, or only of its workgroup.
+   uint32_t exchange_memory(Type);
    uint32_t own_variable(Type); ///< each invocation has its own value
 
    // generate_atomic.cc
@@ -224,6 +232,7 @@ private:
    Level scope = Level::subgroup; ///< the invocations that have a matrix
    uint32_t scale = 0;            ///< 0 for tiny programs … 2 for large ones
    bool doubles = false;          ///< matrices of f64; the program then has no f32
+   bool texels = false;           ///< images and texel buffers
    std::vector<Type> scalar_types;
 
    struct Scalar {
@@ -239,6 +248,7 @@ private:
    std::map<std::pair<Type, bool>, Output> outputs; ///< by type, and whether of scalars
    std::map<std::pair<Type, uint32_t>, uint32_t> shared;
    std::map<Type, uint32_t> atomics;                       ///< memories of buffers
+   std::map<Type, uint32_t> exchanged_texels;              ///< memories
    std::map<std::pair<uint32_t, Atomic>, uint32_t> places; ///< shared by all, by memory
 };
 

@@ -3,6 +3,7 @@
 
 #include "tests/fuzz/paths.h"
 
+#include "tests/vulkan/image.h"
 #include "tests/vulkan/pipeline.h"
 #include "tools/runner/runner.h"
 
@@ -51,7 +52,7 @@ std::optional<std::string> compare(const Program &program, const Expected &expec
       const std::span<const std::byte> all = bytes_of(m);
       const auto spoiled = [](std::byte b) { return b != std::byte(0xa5); };
       if (std::ranges::any_of(all.first(guard), spoiled) ||
-          std::ranges::any_of(all.last(guard), spoiled))
+          std::ranges::any_of(all.subspan(guard + memory.bytes()), spoiled))
          text += "mem" + std::to_string(m) + ": written outside of it\n";
       if (const auto why = difference(memory, expected[m], all.subspan(guard, memory.bytes())))
          text += "mem" + std::to_string(m) + ": " + *why + "\n";
@@ -70,6 +71,7 @@ public:
    explicit InProcess(const runner::Path &path) : path(path) {}
 
    std::string name() const override { return runner::name(path); }
+   bool takes(const Program &program) const override { return !has_texels(program); }
 
    std::optional<std::string> run(const Program &program, std::span<const uint32_t> spirv,
                                   const Expected &expected) override
@@ -126,6 +128,126 @@ private:
    runner::Path path;
 };
 
+VkDescriptorType descriptor_type(Storage storage)
+{
+   switch (storage) {
+   case Storage::uniform:
+      return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
+   case Storage::texels:
+      return VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER;
+   case Storage::fetched_texels:
+      return VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
+   case Storage::image:
+      return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+   case Storage::sampled_image:
+      return VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+   default:
+      return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+   }
+}
+
+VkFormat format(Type type)
+{
+   switch (type) {
+   case Type::s8:
+      return VK_FORMAT_R8_SINT;
+   case Type::u8:
+      return VK_FORMAT_R8_UINT;
+   case Type::s16:
+      return VK_FORMAT_R16_SINT;
+   case Type::u16:
+      return VK_FORMAT_R16_UINT;
+   case Type::f16:
+      return VK_FORMAT_R16_SFLOAT;
+   case Type::s32:
+      return VK_FORMAT_R32_SINT;
+   case Type::u32:
+      return VK_FORMAT_R32_UINT;
+   case Type::f32:
+      return VK_FORMAT_R32_SFLOAT;
+   case Type::s64:
+      return VK_FORMAT_R64_SINT;
+   case Type::u64:
+      return VK_FORMAT_R64_UINT;
+   default:
+      return VK_FORMAT_UNDEFINED;
+   }
+}
+
+/// An image of all of a memory's elements, in the way of Shape.
+vulkan::ImageRecipe image_recipe(const Memory &memory)
+{
+   const TexelExtent extent = texel_extent(memory);
+   vulkan::ImageRecipe recipe = {.format = format(memory.type),
+                                 .extent = {extent.width, extent.height, 1},
+                                 .usage = memory.storage == Storage::image
+                                             ? VkImageUsageFlags(VK_IMAGE_USAGE_STORAGE_BIT)
+                                             : VkImageUsageFlags(VK_IMAGE_USAGE_SAMPLED_BIT)};
+   switch (memory.shape) {
+   case Shape::line:
+      recipe.type = VK_IMAGE_VIEW_TYPE_1D;
+      break;
+   case Shape::plane:
+      recipe.type = VK_IMAGE_VIEW_TYPE_2D;
+      break;
+   case Shape::layers:
+      recipe.type = VK_IMAGE_VIEW_TYPE_2D_ARRAY;
+      recipe.layers = extent.depth;
+      break;
+   case Shape::volume:
+      recipe.type = VK_IMAGE_VIEW_TYPE_3D;
+      recipe.extent.depth = extent.depth;
+      break;
+   }
+   return recipe;
+}
+
+/// A memory of a program on a device, with its first contents and with guards around these.
+class DeviceMemory {
+public:
+   DeviceMemory(vulkan::Device &device, const Memory &memory)
+       : memory(memory), buffer(device, bytes() + 2 * guard)
+   {
+      fill(memory, buffer.bytes().first(bytes() + 2 * guard));
+      if (memory.storage == Storage::texels || memory.storage == Storage::fetched_texels)
+         view.emplace(device, buffer, format(memory.type), guard, bytes());
+      if (!is_image(memory.storage))
+         return;
+      image.emplace(device, image_recipe(memory));
+      image->write(buffer, guard);
+   }
+
+   VkDeviceAddress address() const { return buffer.address() + guard; }
+
+   vulkan::Descriptor descriptor() const
+   {
+      return {.image = image ? image->descriptor() : VkDescriptorImageInfo(),
+              .buffer = {buffer.handle(), guard, bytes()},
+              .texels = view ? view->handle() : VK_NULL_HANDLE};
+   }
+
+   /// The contents and the guards. Texels behind the elements are a part of the guard.
+   std::span<const std::byte> read()
+   {
+      if (image)
+         image->read(buffer, guard);
+      return std::span<const std::byte>(buffer.bytes()).first(bytes() + 2 * guard);
+   }
+
+private:
+   size_t bytes() const
+   {
+      return is_image(memory.storage)
+                ? size_t(texel_extent(memory).texels()) * memory.component_bytes()
+                : memory.bytes();
+   }
+
+   const Memory &memory;
+   vulkan::Buffer buffer;
+   std::optional<vulkan::BufferView> view;
+   std::optional<vulkan::Image> image;
+};
+
 /// The layer above Weft's driver.
 class ThroughVulkan : public Path {
 public:
@@ -135,6 +257,7 @@ public:
    }
 
    std::string name() const override { return "layer-" + kind + "/" + isa; }
+   bool takes(const Program &) const override { return true; }
 
    std::optional<std::string> run(const Program &program, std::span<const uint32_t> spirv,
                                   const Expected &expected) override
@@ -172,41 +295,35 @@ private:
    std::optional<std::string> run_on_device(const Program &program, std::span<const uint32_t> spirv,
                                             const Expected &expected)
    {
-      std::vector<std::unique_ptr<vulkan::Buffer>> buffers(program.memories.size());
-      std::vector<vulkan::BufferRange> ranges;
+      std::vector<std::unique_ptr<DeviceMemory>> memories(program.memories.size());
+      std::vector<VkDescriptorType> types;
+      std::vector<vulkan::Descriptor> descriptors;
       std::vector<uint64_t> addresses;
-      for (size_t m = 0; m < buffers.size(); m++) {
+      for (size_t m = 0; m < memories.size(); m++) {
          const Memory &memory = program.memories[m];
          if (memory.storage == Storage::shared)
             continue;
-         buffers[m] = std::make_unique<vulkan::Buffer>(*device, memory.bytes() + 2 * guard);
-         fill(memory, buffers[m]->bytes());
-         if (memory.storage == Storage::reference)
-            addresses.push_back(buffers[m]->address() + guard);
-         else
-            ranges.emplace_back(*buffers[m], guard, memory.bytes());
+         memories[m] = std::make_unique<DeviceMemory>(*device, memory);
+         if (memory.storage == Storage::reference) {
+            addresses.push_back(memories[m]->address());
+            continue;
+         }
+         types.push_back(descriptor_type(memory.storage));
+         descriptors.push_back(memories[m]->descriptor());
       }
       const std::vector<std::byte> push = push_constants(program, addresses);
       std::vector<vulkan::SpecConstant> constants;
       for (const uint32_t i : specialized_words(program))
          constants.push_back({first_spec_id + i, program.push[i]});
-      uint32_t uniform = 0, binding = 0;
-      for (const Memory &memory : program.memories) {
-         if (memory.storage == Storage::buffer || memory.storage == Storage::uniform)
-            uniform |= uint32_t(memory.storage == Storage::uniform) << binding++;
-      }
       vulkan::Pipeline pipeline(*device, spirv,
-                                {.bindings = std::vector<uint32_t>(ranges.size(), 1),
-                                 .uniform_bindings = uniform,
+                                {.bindings = std::vector<uint32_t>(types.size(), 1),
+                                 .types = types,
                                  .push_bytes = uint32_t(push.size()),
                                  .subgroup_size = program.subgroup_size,
                                  .spec_constants = constants});
-      pipeline.dispatch(ranges, {program.groups_x(), program.groups_y, program.groups_z},
+      pipeline.dispatch(descriptors, {program.groups_x(), program.groups_y, program.groups_z},
                         std::span<const std::byte>(push));
-      return compare(program, expected, [&](size_t m) {
-         return std::span<const std::byte>(buffers[m]->bytes())
-            .first(program.memories[m].bytes() + 2 * guard);
-      });
+      return compare(program, expected, [&](size_t m) { return memories[m]->read(); });
    }
 
    const VulkanFiles files;

@@ -16,6 +16,8 @@ class Path {
 public:
    virtual ~Path() = default;
    virtual std::string name() const = 0;
+   /// Whether it runs the program. Only drivers have images and texel buffers.
+   virtual bool takes(const Program &) const = 0;
    /// Runs a program and compares its buffers. Returns the difference, or nothing.
    virtual std::optional<std::string> run(const Program &, std::span<const uint32_t> spirv,
                                           const Expected &) = 0;

@@ -19,7 +19,8 @@ const char *const unknown_zero = "#define ZERO uint64_t(min(gl_LocalInvocationIn
 
 /// Of barriers.
 const std::string semantics =
-   "gl_StorageSemanticsBuffer | gl_StorageSemanticsShared, gl_SemanticsAcquireRelease | "
+   "gl_StorageSemanticsBuffer | gl_StorageSemanticsShared | gl_StorageSemanticsImage, "
+   "gl_SemanticsAcquireRelease | "
    "gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);";
 
 bool has_long_matrices(const Program &program)
@@ -90,6 +91,13 @@ void Printer::print_interface()
          blocks += "shared " + memory.unit + " mem" + number + "[" +
                    std::to_string(memory.bytes() / memory.unit_bytes) + "];\n";
          break;
+      case Storage::texels:
+      case Storage::fetched_texels:
+      case Storage::image:
+      case Storage::sampled_image:
+         blocks += "layout(set = 0, binding = " + std::to_string(binding++) +
+                   texels_declaration(memory, "mem" + number);
+         break;
       }
    }
    interface += "layout(push_constant, std430) uniform Push {\n   uint word[" +
@@ -97,6 +105,8 @@ void Printer::print_interface()
    for (uint32_t i = 0; i < references; i++)
       interface += "   uvec2 address" + std::to_string(i) + ";\n";
    interface += "} push;\n" + blocks;
+   if (has_texels(program))
+      interface += coordinate_of_element_functions();
 }
 
 std::string Printer::type_name(const Variable &v) const
@@ -258,7 +268,9 @@ void Printer::print(const Stmt &s)
    case Kind::assign:
       return line(expr(s.exprs[0]) + " = " + expr(s.exprs[1]) + ";");
    case Kind::store:
-      return line(scalar_memory(s.target, s.exprs[0]) + " = " + expr(s.exprs[1]) + ";");
+      if (has_texels(program.memories[s.target].storage))
+         return line(store_texel(s.target, expr(s.exprs[0]), expr(s.exprs[1])) + ";");
+      return line(scalar_memory(s.target, expr(s.exprs[0])) + " = " + expr(s.exprs[1]) + ";");
    case Kind::branch:
       return print_branch(s);
    case Kind::loop:
@@ -344,30 +356,39 @@ void Printer::print_call(const Stmt &s)
                " = ";
    line(result + "f" + std::to_string(s.target) + "(" + list + ");");
 }
-/// Barriers of shared memory state their scope.
+
+/// Atomics of shared memory state their scope.
+std::string Printer::atomic_call(const std::string &name, uint32_t memory,
+                                 const std::string &element, const std::string &operands) const
+{
+   const Storage storage = program.memories[memory].storage;
+   if (has_texels(storage))
+      return "imageAtomic" + name + "(" + texel_place(memory, element) + ", " + operands + ")";
+   std::string scope;
+   if (storage == Storage::shared) {
+      const std::string none = ", gl_StorageSemanticsNone, gl_SemanticsRelaxed";
+      scope = ", gl_ScopeWorkgroup" + none + (name == "CompSwap" ? none : "");
+   }
+   return "atomic" + name + "(" + scalar_memory(memory, element) + ", " + operands + scope + ")";
+}
+
 void Printer::print_atomic(const Stmt &s)
 {
    static const char *const names[] = {"Add", "Min",      "Max",      "And", "Or",
                                        "Xor", "Exchange", "CompSwap", "Add"};
    const Atomic op = Atomic(s.detail);
-   const Memory &memory = program.memories[s.target];
-   const std::string type = glsl_name(memory.type), value = expr(s.exprs[1]);
-   std::string cell = scalar_memory(s.target, s.exprs[0]);
-   if (op == Atomic::append) {
-      const std::string first = cell.substr(0, cell.find('[')), number = expr(s.exprs[0]);
-      cell = first + "[" + number + " + 1u + (uint32_t(atomicAdd(" + cell + ", " + type +
-             "(1))) % " + std::to_string(ring) + "u)]";
-   }
-   std::string list = cell;
+   const std::string type = glsl_name(program.memories[s.target].type);
+   std::string element = expr(s.exprs[0]);
+   if (op == Atomic::append)
+      element = element + " + 1u + (uint32_t(" +
+                atomic_call("Add", s.target, element, type + "(1)") + ") % " +
+                std::to_string(ring) + "u)";
+   std::string operands = expr(s.exprs[1]);
    if (op == Atomic::compare_exchange)
-      list += ", " + expr(s.exprs[2]);
-   list += ", " + value;
-   const char *const none = ", gl_StorageSemanticsNone, gl_SemanticsRelaxed";
-   if (memory.storage == Storage::shared)
-      list +=
-         std::string(", gl_ScopeWorkgroup") + none + (op == Atomic::compare_exchange ? none : "");
+      operands = expr(s.exprs[2]) + ", " + operands;
    const Expr *const result = atomic_result(s);
-   line((result ? expr(*result) + " = " : "") + "atomic" + names[s.detail] + "(" + list + ");");
+   line((result ? expr(*result) + " = " : "") +
+        atomic_call(names[s.detail], s.target, element, operands) + ";");
 }
 
 std::string to_glsl(const Program &program)

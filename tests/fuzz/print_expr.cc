@@ -102,11 +102,11 @@ std::string Printer::place(const Place &p)
    return name(p.variable) + (p.index.empty() ? "" : "[" + expr(p.index[0]) + "]");
 }
 
-std::string Printer::scalar_memory(uint32_t memory, const Expr &index)
+std::string Printer::scalar_memory(uint32_t memory, const std::string &element) const
 {
    const std::string number = std::to_string(memory);
    const char *const data = program.memories[memory].storage == Storage::shared ? "" : ".data";
-   return "mem" + number + data + "[" + expr(index) + "]";
+   return "mem" + number + data + "[" + element + "]";
 }
 
 std::string Printer::args(const Expr &e)
@@ -131,7 +131,9 @@ std::string Printer::expr(const Expr &e)
                 ? "spec" + std::to_string(e.number)
                 : "push.word[" + std::to_string(e.number) + "]";
    case Op::load:
-      return scalar_memory(uint32_t(e.number), e.args[0]);
+      return has_texels(program.memories[size_t(e.number)].storage)
+                ? load_texel(uint32_t(e.number), expr(e.args[0]))
+                : scalar_memory(uint32_t(e.number), expr(e.args[0]));
    case Op::element:
       if (stmt->kind == Kind::element_function)
          return "e" + std::to_string(e.number);

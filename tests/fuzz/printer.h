@@ -45,11 +45,14 @@ private:
    void print_loop(const Stmt &s);
    void print_call(const Stmt &s);
    void print_atomic(const Stmt &);
+   /// The call of an atomic function, by the end of its name: "Add".
+   std::string atomic_call(const std::string &name, uint32_t memory, const std::string &element,
+                           const std::string &operands) const;
 
    // Expressions: print_expr.cc.
    std::string literal(Type, int64_t number, double real) const;
    std::string place(const Place &p);
-   std::string scalar_memory(uint32_t memory, const Expr &index);
+   std::string scalar_memory(uint32_t memory, const std::string &element) const;
    std::string args(const Expr &e);
    std::string expr(const Expr &e);
    std::string coordinate(uint32_t number);
@@ -57,6 +60,16 @@ private:
    std::string binary(const Expr &e);
    std::string shuffle(const Expr &e);
    std::string ballot(const Expr &e);
+
+   // Images and texel buffers: print_texels.cc.
+   /// The declaration behind `layout(set, binding`.
+   std::string texels_declaration(const Memory &, const std::string &name) const;
+   /// Functions from elements to coordinates.
+   std::string coordinate_of_element_functions() const;
+   std::string texel_place(uint32_t memory, const std::string &element) const;
+   std::string load_texel(uint32_t memory, const std::string &element) const;
+   std::string store_texel(uint32_t memory, const std::string &element,
+                           const std::string &value) const;
 
    // Matrices: print_matrix.cc.
    void print_matrix(const Stmt &);

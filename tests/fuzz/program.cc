@@ -79,6 +79,47 @@ uint32_t lines(const e2e::MatrixType &type)
    return type.use == e2e::Use::b ? type.cols : type.rows;
 }
 
+bool has_texels(Storage storage)
+{
+   return storage >= Storage::texels;
+}
+
+bool is_image(Storage storage)
+{
+   return storage == Storage::image || storage == Storage::sampled_image;
+}
+
+bool has_texels(Type type)
+{
+   return is_integer(type) || type == Type::f16 || type == Type::f32;
+}
+
+bool has_texel_buffers(Type type)
+{
+   return has_texels(type) && bits(type) < 64;
+}
+
+bool has_texels(const Program &program)
+{
+   return std::ranges::any_of(program.memories,
+                              [](const Memory &m) { return has_texels(m.storage); });
+}
+
+TexelExtent texel_extent(const Memory &memory)
+{
+   const uint32_t elements = std::max(memory.elements, 1u), slice = lines_of_slice * memory.row;
+   switch (memory.shape) {
+   case Shape::line:
+      return {elements};
+   case Shape::plane:
+      return {memory.row, (elements + memory.row - 1) / memory.row};
+   case Shape::layers:
+   case Shape::volume:
+      break;
+   }
+   return {memory.row, lines_of_slice, (elements + slice - 1) / slice};
+}
+
 static double draw_float(oracle::Random &random, Contents contents)
 {
    const auto whole = [&](int most) { return double(oracle::draw(random, 2 * most + 1)) - most; };

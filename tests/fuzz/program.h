@@ -296,7 +296,24 @@ struct Function {
    std::vector<Stmt> body;
 };
 
-enum class Storage : uint8_t { buffer, reference, shared, uniform };
+enum class Storage : uint8_t {
+   buffer,
+   reference,
+   shared,
+   uniform,
+   // The rest only has scalar accesses, whose elements are texels of one component.
+   texels,         ///< a storage texel buffer
+   fetched_texels, ///< a uniform texel buffer
+   image,          ///< a storage image
+   sampled_image,  ///< through a sampler of nearest texels
+};
+bool has_texels(Storage);
+bool is_image(Storage);
+bool has_texels(Type);        ///< whether a format has one component of the type
+bool has_texel_buffers(Type); ///< whether the format suits texel buffers, too
+
+/// How the elements of an image lie: in one line, or in lines of `Memory::row` texels.
+enum class Shape : uint8_t { line, plane, layers, volume };
 
 /// The first contents of a memory.
 enum class Contents : uint8_t {
@@ -318,12 +335,24 @@ struct Memory {
    uint64_t seed = 0;
    std::string unit;
    uint32_t unit_bytes = 0;
-   bool atomic = false; ///< for atomics, which read its contents
+   bool atomic = false;   ///< for atomics, which read its contents
+   bool coherent = false; ///< texels that invocations of a workgroup exchange
+   Shape shape = Shape::plane;
+   uint32_t row = 16;
 
    bool writable() const { return contents == Contents::none || atomic; }
    uint32_t component_bytes() const { return bits(type) / 8; }
    uint32_t bytes() const { return elements * component_bytes(); }
 };
+
+/// The size of an image of all elements and at most one more line, layer or slice.
+struct TexelExtent {
+   uint32_t width = 1, height = 1, depth = 1; ///< layers are a depth
+   uint32_t texels() const { return width * height * depth; }
+};
+TexelExtent texel_extent(const Memory &);
+/// The lines of a layer or a slice.
+constexpr uint32_t lines_of_slice = 4;
 
 constexpr uint32_t push_words = 8;
 /// The SpecId of the first of these words.
@@ -351,6 +380,8 @@ struct Program {
 
 /// The number of rows (or of columns of B) that invocations may hold one each of.
 uint32_t lines(const e2e::MatrixType &);
+
+bool has_texels(const Program &);
 
 /// The bytes of a memory before the program runs.
 std::vector<std::byte> initial_bytes(const Memory &);

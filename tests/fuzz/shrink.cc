@@ -322,9 +322,11 @@ private:
             edit(changed.memories[m]);
             attempt(std::move(changed));
          };
-         if (best.memories[m].storage == Storage::reference ||
-             best.memories[m].storage == Storage::uniform)
+         if (best.memories[m].storage != Storage::buffer &&
+             best.memories[m].storage != Storage::shared)
             change([](Memory &memory) { memory.storage = Storage::buffer; });
+         if (is_image(best.memories[m].storage) && best.memories[m].shape != Shape::plane)
+            change([](Memory &memory) { memory.shape = Shape::plane; });
          if (best.memories[m].contents > Contents::tiny)
             change([](Memory &memory) { memory.contents = Contents::tiny; });
       }

@@ -11,6 +11,8 @@ static MappedBuffer create(const Device &device, VkDeviceSize size, MemoryPlace 
    const VkBuffer buffer = create_buffer(
       device.device, size,
       VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
+         VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
+         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
          (addressable ? VkBufferUsageFlags(VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) : 0));
    const uint32_t type =
       device.memory_type(requirements(device.device, buffer).memoryTypeBits, place);

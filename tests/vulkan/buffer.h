@@ -13,7 +13,7 @@
 
 namespace weft::vulkan {
 
-/// A storage and uniform buffer that the host sees.
+/// A storage, uniform and texel buffer that the host sees.
 class Buffer {
 public:
    Buffer(Device &, VkDeviceSize size, MemoryPlace = MemoryPlace::host);

@@ -120,6 +120,7 @@ void Device::create_device(bool robust)
          VK_KHR_SHADER_QUAD_CONTROL_EXTENSION_NAME,
          VK_KHR_SHADER_MAXIMAL_RECONVERGENCE_EXTENSION_NAME, // the one before requires it
          VK_EXT_SHADER_REPLICATED_COMPOSITES_EXTENSION_NAME,
+         VK_EXT_SHADER_IMAGE_ATOMIC_INT64_EXTENSION_NAME,
          VK_NV_SHADER_SUBGROUP_PARTITIONED_EXTENSION_NAME}) {
       if (has_extension(name))
          names.push_back(name);

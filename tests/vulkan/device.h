@@ -60,6 +60,7 @@ public:
    VkPhysicalDeviceCooperativeMatrix2FeaturesNV matrix2_features = {};
    VkPhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV decode_vector_features = {};
    VkPhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT maintenance1_features = {};
+   VkPhysicalDeviceShaderImageAtomicInt64FeaturesEXT image_int64_features = {};
    /// The list of vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR; empty without the extension.
    std::vector<VkCooperativeMatrixPropertiesKHR> matrix_properties;
    /// The list of vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV; empty without

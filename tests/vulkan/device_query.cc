@@ -73,6 +73,8 @@ void Device::query()
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_DECODE_VECTOR_FEATURES_NV};
    maintenance1_features = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_MAINTENANCE_1_FEATURES_EXT};
+   image_int64_features = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_IMAGE_ATOMIC_INT64_FEATURES_EXT};
    void *chain = nullptr;
    const auto add = [&](const char *extension, auto &structure) {
       if (!has_extension(extension))
@@ -89,6 +91,7 @@ void Device::query()
    add(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME, matrix2_features);
    add(VK_NV_COOPERATIVE_MATRIX_DECODE_VECTOR_EXTENSION_NAME, decode_vector_features);
    add(VK_EXT_COOPERATIVE_MATRIX_MAINTENANCE_1_EXTENSION_NAME, maintenance1_features);
+   add(VK_EXT_SHADER_IMAGE_ATOMIC_INT64_EXTENSION_NAME, image_int64_features);
    features11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, .pNext = chain};
    features12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                  .pNext = &features11};

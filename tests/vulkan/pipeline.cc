@@ -78,8 +78,7 @@ void Pipeline::create(std::span<const uint32_t> spirv)
 
 VkDescriptorType Pipeline::descriptor_type(uint32_t binding) const
 {
-   const bool uniform = binding < 32 && options.uniform_bindings >> binding & 1;
-   return uniform ? VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER : VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+   return options.types.empty() ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER : options.types[binding];
 }
 
 void Pipeline::create_layout()
@@ -187,26 +186,17 @@ void Pipeline::create_descriptors()
    set = allocate_set(device.device, descriptor_pool, set_layout);
 }
 
-void Pipeline::write_descriptors(const std::vector<BufferRange> &buffers)
+void Pipeline::write_descriptors(const std::vector<Descriptor> &descriptors)
 {
-   std::vector<VkDescriptorBufferInfo> infos;
-   for (const BufferRange &range : buffers)
-      infos.push_back({range.buffer->handle(), range.offset, range.size});
-   std::vector<VkWriteDescriptorSet> writes;
    size_t next = 0;
    for (uint32_t binding = 0; binding < options.bindings.size(); binding++) {
-      const uint32_t count = options.bindings[binding];
-      if (next + count > infos.size())
-         throw std::logic_error("fewer buffers than bindings");
-      writes.push_back({.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                        .dstSet = set,
-                        .dstBinding = binding,
-                        .descriptorCount = count,
-                        .descriptorType = descriptor_type(binding),
-                        .pBufferInfo = &infos[next]});
-      next += count;
+      for (uint32_t element = 0; element < options.bindings[binding]; element++) {
+         if (next == descriptors.size())
+            throw std::logic_error("fewer descriptors than the bindings have");
+         write_descriptor(device.device, set, binding, descriptor_type(binding),
+                          descriptors[next++], element);
+      }
    }
-   vkUpdateDescriptorSets(device.device, uint32_t(writes.size()), writes.data(), 0, nullptr);
 }
 
 void Pipeline::bind(VkCommandBuffer commands) const
@@ -253,7 +243,16 @@ VkCommandBuffer Pipeline::record(Groups groups, std::span<const std::byte> push,
 void Pipeline::dispatch(const std::vector<BufferRange> &buffers, Groups groups,
                         std::span<const std::byte> push, uint32_t times)
 {
-   write_descriptors(buffers);
+   std::vector<Descriptor> descriptors;
+   for (const BufferRange &range : buffers)
+      descriptors.push_back({.buffer = {range.buffer->handle(), range.offset, range.size}});
+   dispatch(descriptors, groups, push, times);
+}
+
+void Pipeline::dispatch(const std::vector<Descriptor> &descriptors, Groups groups,
+                        std::span<const std::byte> push, uint32_t times)
+{
+   write_descriptors(descriptors);
    const VkCommandBuffer commands = record(groups, push, times);
    // Drivers may compile at the first dispatch, as Weft's does. LLVM can take half a minute for the
    // layer's matrices in registers.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tests/vulkan/buffer.h"
+#include "tests/vulkan/descriptor.h"
 #include "tests/vulkan/device.h"
 
 #include <cstddef>
@@ -20,9 +21,10 @@ struct SpecConstant {
 };
 
 struct PipelineOptions {
-   /// Numbers of storage buffers in bindings 0, 1, … of set 0.
+   /// Numbers of descriptors in bindings 0, 1, … of set 0.
    std::vector<uint32_t> bindings;
-   uint32_t uniform_bindings = 0; ///< bits of bindings with uniform buffers
+   /// The types of the bindings; all are storage buffers if it is empty.
+   std::vector<VkDescriptorType> types;
    uint32_t push_bytes = 0;
    /// Required subgroup size with full subgroups, or 0.
    uint32_t subgroup_size = 0;
@@ -43,8 +45,11 @@ public:
    Pipeline(const Pipeline &) = delete;
    Pipeline &operator=(const Pipeline &) = delete;
 
-   /// Waits for the end of `times` dispatches in one submission. The buffers fill the array
+   /// Waits for the end of `times` dispatches in one submission. The descriptors fill the array
    /// elements of the bindings in order.
+   void dispatch(const std::vector<Descriptor> &, Groups groups = {},
+                 std::span<const std::byte> push = {}, uint32_t times = 1);
+   /// The same with buffers only.
    void dispatch(const std::vector<BufferRange> &buffers, Groups groups = {},
                  std::span<const std::byte> push = {}, uint32_t times = 1);
    template <typename T>
@@ -62,7 +67,7 @@ private:
    VkResult create_shader_object(std::span<const uint32_t> spirv);
    void create_descriptors();
    void destroy();
-   void write_descriptors(const std::vector<BufferRange> &buffers);
+   void write_descriptors(const std::vector<Descriptor> &);
    void bind(VkCommandBuffer) const;
    /// A finished command buffer.
    VkCommandBuffer record(Groups, std::span<const std::byte> push, uint32_t times) const;

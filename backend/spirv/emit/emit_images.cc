@@ -54,7 +54,6 @@ bool emit_image(Translator &t, nir_intrinsic_instr *instr)
       return true;
    const Id texel = t.resources.texel_type(r.type), texels = t.m.type_vector(texel, 4);
    const bool is_float = glsl_get_sampler_result_type(r.type) == GLSL_TYPE_FLOAT;
-   const bool is_signed = glsl_get_sampler_result_type(r.type) == GLSL_TYPE_INT;
    const Kind kind = is_float ? Kind::real : Kind::integer;
    const auto coordinate = [&] {
       return t.get_vector(instr->src[1], Kind::integer,
@@ -86,7 +85,7 @@ bool emit_image(Translator &t, nir_intrinsic_instr *instr)
          t.m.capability(SpvCapabilityStorageImageWriteWithoutFormat);
       const Id image = t.resources.load(r), at = coordinate();
       Id value = t.get_vector(instr->src[3], kind);
-      if (is_signed)
+      if (has_signed_texels(r.type))
          value = t.m.emit(SpvOpBitcast, t.m.type_vector(texel, instr->src[3].ssa->num_components),
                           {value});
       t.m.emit(SpvOpImageWrite, with_operands({image, at, value}, true));

@@ -86,6 +86,10 @@ SpvImageFormat image_format(pipe_format format)
       return SpvImageFormatR16ui;
    case PIPE_FORMAT_R8_UINT:
       return SpvImageFormatR8ui;
+   case PIPE_FORMAT_R64_UINT:
+      return SpvImageFormatR64ui;
+   case PIPE_FORMAT_R64_SINT:
+      return SpvImageFormatR64i;
    default:
       return SpvImageFormatUnknown;
    }
@@ -108,6 +112,9 @@ bool is_extended_format(SpvImageFormat format)
    case SpvImageFormatRgba16ui:
    case SpvImageFormatRgba8ui:
    case SpvImageFormatR32ui:
+   // The capability Int64ImageEXT has these.
+   case SpvImageFormatR64ui:
+   case SpvImageFormatR64i:
       return false;
    default:
       return true;

@@ -37,6 +37,12 @@ bool is_resource(const nir_variable *var)
 
 } // namespace
 
+bool has_signed_texels(const glsl_type *type)
+{
+   const glsl_base_type component = glsl_get_sampler_result_type(type);
+   return component == GLSL_TYPE_INT || component == GLSL_TYPE_INT64;
+}
+
 bool is_multisampled(const glsl_type *type)
 {
    return glsl_get_sampler_dim(type) == GLSL_SAMPLER_DIM_MS;
@@ -46,15 +52,21 @@ Resources::Resources(Translator &translator) : t(translator), m(translator.m) {}
 
 Id Resources::texel_type(const glsl_type *type)
 {
-   switch (glsl_get_sampler_result_type(type)) {
+   const glsl_base_type component = glsl_get_sampler_result_type(type);
+   switch (component) {
    case GLSL_TYPE_FLOAT:
       return m.type_float(32);
    case GLSL_TYPE_INT:
-      return m.type(SpvOpTypeInt, {32, 1});
    case GLSL_TYPE_UINT:
-      return m.type_uint(32);
+      return m.type_int(32, component == GLSL_TYPE_INT);
+   case GLSL_TYPE_INT64:
+   case GLSL_TYPE_UINT64:
+      m.capability(SpvCapabilityInt64ImageEXT);
+      m.extension("SPV_EXT_shader_image_int64");
+      return m.type_int(64, component == GLSL_TYPE_INT64);
    default:
-      t.fail("an image of another component type than 32-bit floats and integers is not supported");
+      t.fail("an image of another component type than 32-bit floats and integers of 32 and 64 bits "
+             "is not supported");
       return m.type_uint(32);
    }
 }
@@ -190,16 +202,17 @@ Id Resources::load(const Resource &r)
 void Resources::define_texel(const nir_def &def, Id vector, const glsl_type *type,
                              unsigned components)
 {
-   if (def.bit_size != 32)
-      t.fail("texels of another size than 32 bits are not supported");
+   if (def.bit_size < 32)
+      t.fail("texels of 16 bits are not supported");
    const bool is_float = glsl_get_sampler_result_type(type) == GLSL_TYPE_FLOAT;
-   if (glsl_get_sampler_result_type(type) == GLSL_TYPE_INT)
-      vector = m.emit(SpvOpBitcast, m.type_vector(m.type_uint(32), components), {vector});
+   if (has_signed_texels(type))
+      vector = m.emit(SpvOpBitcast, m.type_vector(m.type_uint(def.bit_size), components), {vector});
    const Kind kind = is_float ? Kind::real : Kind::integer;
    if (components == 1)
       return t.define(def, 0, vector, kind);
    for (unsigned i = 0; i < def.num_components; ++i)
-      t.define(def, i, t.extract(vector, t.type(kind, 32), std::min(i, components - 1)), kind);
+      t.define(def, i, t.extract(vector, t.type(kind, def.bit_size), std::min(i, components - 1)),
+               kind);
 }
 
 } // namespace weft::spirv

@@ -24,6 +24,7 @@ struct Resource {
 };
 
 bool is_multisampled(const glsl_type *);
+bool has_signed_texels(const glsl_type *);
 
 class Resources {
 public:

@@ -61,6 +61,8 @@ TEST(ImageFormats, NamesComeThrough)
         {"r32ui", "R32ui"},
         {"r16ui", "R16ui"},
         {"r8ui", "R8ui"}}},
+      {"i64", {{"r64i", "R64i"}}},
+      {"u64", {{"r64ui", "R64ui"}}},
    };
    for (const Kind &kind : kinds) {
       for (const auto &[glsl, name] : kind.names) {
