@@ -130,9 +130,8 @@ spirv_capabilities make_driver_capabilities()
    c.ImageMSArray = true;
    c.StorageImageMultisample = true;
 
-   /* NIR has no name for the device's index, and the SPIR-V back end no instruction for clocks. */
+   /* NIR has no name for the device's index. */
    c.DeviceGroup = false;
-   c.ShaderClockKHR = false;
 
    c.AtomicFloat16AddEXT = true;
    c.AtomicFloat16MinMaxEXT = true;

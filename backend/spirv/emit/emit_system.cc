@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// System values: built-in inputs.
+/// System values: built-in inputs, and clocks.
 
 #include "backend/spirv/emit/emit.h"
 #include "backend/spirv/module/built_ins.h"
+#include "backend/spirv/module/memory_model.h"
 #include "backend/spirv/module/translator.h"
 
 namespace weft::spirv {
@@ -64,6 +65,16 @@ bool emit_system(Translator &t, nir_intrinsic_instr *instr)
       return subgroup(SpvBuiltInSubgroupLeMask, SpvCapabilityGroupNonUniformBallot);
    case nir_intrinsic_load_subgroup_lt_mask:
       return subgroup(SpvBuiltInSubgroupLtMask, SpvCapabilityGroupNonUniformBallot);
+   case nir_intrinsic_shader_clock: {
+      t.m.capability(SpvCapabilityShaderClockKHR);
+      t.m.extension("SPV_KHR_shader_clock");
+      // The clock of a device does not depend on the memory model.
+      const bool of_subgroup = nir_intrinsic_memory_scope(instr) == SCOPE_SUBGROUP;
+      const Id of = scope(t, of_subgroup ? SpvScopeSubgroup : SpvScopeDevice);
+      const Id type = t.m.type_vector(t.m.type_uint(32), 2);
+      t.define_vector(instr->def, t.m.emit(SpvOpReadClockKHR, type, {of}), Kind::integer);
+      return true;
+   }
    default:
       return false;
    }

@@ -305,6 +305,7 @@ IntrinsicGroup group_of(nir_intrinsic_op op)
    case nir_intrinsic_load_subgroup_gt_mask:
    case nir_intrinsic_load_subgroup_le_mask:
    case nir_intrinsic_load_subgroup_lt_mask:
+   case nir_intrinsic_shader_clock:
       return IntrinsicGroup::system;
 
    case nir_intrinsic_image_deref_load:

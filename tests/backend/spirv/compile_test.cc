@@ -332,6 +332,18 @@ TEST(Compile, FloatControlsAreKept)
    EXPECT_FALSE(has(compiled(types), "RoundingMode"));
 }
 
+TEST(Compile, ClocksAreRead)
+{
+   const std::string text = compiled(R"(
+      #extension GL_ARB_shader_clock : enable
+      #extension GL_EXT_shader_realtime_clock : enable
+      layout(binding = 0) buffer B { uvec2 of_subgroup, of_device; };
+      void main() { of_subgroup = clock2x32ARB(); of_device = clockRealtime2x32EXT(); })");
+   EXPECT_TRUE(has(text, "OpCapability ShaderClockKHR")) << text;
+   EXPECT_TRUE(has(text, "OpReadClockKHR %v2uint %uint_3")) << text;
+   EXPECT_TRUE(has(text, "OpReadClockKHR %v2uint %uint_1")) << text;
+}
+
 TEST(Compile, SpecializationIsFolded)
 {
    test::Source source = test::compile(R"(
