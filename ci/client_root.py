@@ -188,7 +188,7 @@ class Root:
         """Compiles a program of the source tree against the root's libraries. Returns its path in
         the root."""
         copy = self.weft / 'source'
-        for folder in ('tests/clients', 'bench/ggml', 'bench/images'):
+        for folder in ('tests/clients', 'bench/compute', 'bench/ggml', 'bench/images'):
             shutil.copytree(SOURCE / folder, copy / folder, dirs_exist_ok=True)
         program = f'/weft/{pathlib.Path(source).stem}'
         compiled = self.run(['g++', '-std=c++20', '-O2', '-Wall', '-Wextra',

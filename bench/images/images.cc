@@ -386,25 +386,7 @@ int main(int argc, char **argv)
       fprintf(stderr, "usage: images FOLDER ROUNDS [PART_OF_A_NAME]\n");
       return 2;
    }
-   const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                          .apiVersion = VK_API_VERSION_1_3};
-   const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                      .pApplicationInfo = &application};
-   VkInstance instance;
-   check(vkCreateInstance(&info, nullptr, &instance), "vkCreateInstance");
-   uint32_t count = 0;
-   check(vkEnumeratePhysicalDevices(instance, &count, nullptr), "vkEnumeratePhysicalDevices");
-   std::vector<VkPhysicalDevice> physical(count);
-   check(vkEnumeratePhysicalDevices(instance, &count, physical.data()),
-         "vkEnumeratePhysicalDevices");
-   std::vector<Device> devices;
-   for (VkPhysicalDevice device : physical)
-      devices.emplace_back(device);
-   printf("{\"devices\": [");
-   for (size_t d = 0; d < devices.size(); d++)
-      printf("%s\"%s\"", d ? ", " : "", devices[d].name.c_str());
-   printf("]}\n");
-
+   std::vector<Device> devices = all_devices();
    const std::string part = argc == 4 ? argv[3] : "";
    Bench bench(devices, argv[1], atoi(argv[2]));
    int wrong = 0;

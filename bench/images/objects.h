@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Vulkan objects of images.cc, which live until the process ends, and its clocks.
+/// Vulkan objects of images.cc and of bench/compute, which live until the process ends, and their
+/// clocks.
 
 #pragma once
 
@@ -23,7 +24,7 @@ inline void check(VkResult result, const char *what)
 {
    if (result == VK_SUCCESS)
       return;
-   fprintf(stderr, "images: %s: VkResult %d\n", what, result);
+   fprintf(stderr, "%s: VkResult %d\n", what, result);
    exit(1);
 }
 
@@ -65,7 +66,7 @@ struct Device {
    VkCommandPool pool;
    uint32_t memory_type = 0;
 
-   explicit Device(VkPhysicalDevice physical)
+   Device(VkPhysicalDevice physical, const VkPhysicalDeviceFeatures2 *features)
    {
       VkPhysicalDeviceProperties properties;
       vkGetPhysicalDeviceProperties(physical, &properties);
@@ -78,6 +79,7 @@ struct Device {
       };
       const VkDeviceCreateInfo info = {
          .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+         .pNext = features,
          .queueCreateInfoCount = 1,
          .pQueueCreateInfos = &queue_info,
       };
@@ -107,8 +109,33 @@ struct Device {
    }
 };
 
+/// All devices, with these features. Prints their names.
+inline std::vector<Device> all_devices(const VkPhysicalDeviceFeatures2 *features = nullptr)
+{
+   const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                          .apiVersion = VK_API_VERSION_1_3};
+   const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                      .pApplicationInfo = &application};
+   VkInstance instance;
+   check(vkCreateInstance(&info, nullptr, &instance), "vkCreateInstance");
+   uint32_t count = 0;
+   check(vkEnumeratePhysicalDevices(instance, &count, nullptr), "vkEnumeratePhysicalDevices");
+   std::vector<VkPhysicalDevice> physical(count);
+   check(vkEnumeratePhysicalDevices(instance, &count, physical.data()),
+         "vkEnumeratePhysicalDevices");
+   std::vector<Device> devices;
+   for (VkPhysicalDevice device : physical)
+      devices.emplace_back(device, features);
+   printf("{\"devices\": [");
+   for (size_t d = 0; d < devices.size(); d++)
+      printf("%s\"%s\"", d ? ", " : "", devices[d].name.c_str());
+   printf("]}\n");
+   return devices;
+}
+
 struct Buffer {
    VkBuffer handle;
+   VkDeviceMemory memory;
    uint8_t *map;
    size_t size;
 
@@ -123,12 +150,19 @@ struct Buffer {
       check(vkCreateBuffer(device.device, &info, nullptr, &handle), "vkCreateBuffer");
       VkMemoryRequirements needs;
       vkGetBufferMemoryRequirements(device.device, handle, &needs);
-      VkDeviceMemory memory = device.allocate(needs);
+      memory = device.allocate(needs);
       check(vkBindBufferMemory(device.device, handle, memory, 0), "vkBindBufferMemory");
       void *address;
       check(vkMapMemory(device.device, memory, 0, VK_WHOLE_SIZE, 0, &address), "vkMapMemory");
       map = static_cast<uint8_t *>(address);
       memset(map, 0, size);
+   }
+
+   /// Large buffers are released, so that many cases fit into memory.
+   void release(const Device &device) const
+   {
+      vkDestroyBuffer(device.device, handle, nullptr);
+      vkFreeMemory(device.device, memory, nullptr);
    }
 };
 

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Weft authors
+// SPDX-License-Identifier: MIT
+
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+
+layout(local_size_x = 256) in;
+layout(binding = 0) readonly buffer A
+{
+   double x[];
+};
+layout(binding = 1) readonly buffer B
+{
+   double y[];
+};
+layout(binding = 2) writeonly buffer C
+{
+   double z[];
+};
+void main()
+{
+   uint i = gl_GlobalInvocationID.x;
+   if (i < n)
+      z[i] = double(f0) * x[i] + y[i];
+}
