@@ -17,11 +17,16 @@ cpu::Programs &ComputeShader::programs() const
    return *object->programs;
 }
 
+DiskCache *program_cache(const Device *device)
+{
+   return device->vk.disable_internal_cache ? nullptr : shader_cache();
+}
+
 VkResult compile_shader(Device *device, const char *command, const ShaderRequest &request,
                         bool may_compile, vk_pipeline_cache *cache, ProgramObject **out)
 {
    auto programs =
-      cpu::compile_cached(shader_cache(), request.source, request.options, may_compile);
+      cpu::compile_cached(program_cache(device), request.source, request.options, may_compile);
    if (!programs) {
       // VK_ERROR_INVALID_SHADER_NV belongs to VK_NV_glsl_shader. For other invalid input without a
       // code of its own, the specification has VK_ERROR_UNKNOWN.

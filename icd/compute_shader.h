@@ -27,6 +27,10 @@ struct ComputeShader {
    cpu::Programs &programs() const;
 };
 
+/// The cache of compiled shaders, unless the application has disabled it for the device
+/// (VkDevicePipelineBinaryInternalCacheControlKHR).
+DiskCache *program_cache(const Device *);
+
 /// Compiles a shader that `command` is to create, or takes its programs from the disk cache. Stores
 /// them in the pipeline cache, which may be null. VK_PIPELINE_COMPILE_REQUIRED if !may_compile and
 /// no cache has the programs. Throws std::bad_alloc.

@@ -179,6 +179,7 @@ void get_api_features(vk_features *f)
    f->nestedCommandBufferSimultaneousUse = true;
    f->pipelineCreationCacheControl = true;
    f->pipelineExecutableInfo = true;
+   f->pipelineBinaries = true;
    f->shaderObject = true;
    f->memoryPriority = true;
    f->mutableDescriptorType = true;

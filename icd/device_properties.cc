@@ -6,8 +6,8 @@
 #include "icd/image.h"
 #include "icd/physical_device.h"
 #include "icd/planes.h"
+#include "icd/program_binary.h"
 #include "icd/settings.h"
-#include "icd/shader_object.h"
 
 #include "backend/cpu/abi.h"
 #include "backend/cpu/compiler.h"
@@ -325,6 +325,9 @@ void get_device_properties(uint64_t heap_size, vk_properties *p)
    get_absent_limits(p);
 
    get_graphics_limits(p);
+   // The cache of compiled shaders (VK_KHR_pipeline_binary).
+   p->pipelineBinaryInternalCache = true;
+   p->pipelineBinaryInternalCacheControl = true;
    p->maxCombinedImageSamplerDescriptorCount = converted_descriptors;
    p->maxCommandBufferNestingLevel = UINT32_MAX;
    p->discreteQueuePriorities = 2;

@@ -4,6 +4,7 @@
 #include "icd/pipeline.h"
 
 #include "icd/device.h"
+#include "icd/pipeline_binary.h"
 #include "icd/program_object.h"
 #include "icd/settings.h"
 #include "icd/shader_request.h"
@@ -35,6 +36,40 @@ void capture_phases(std::vector<Representation> *representations, cpu::CompileOp
    };
 }
 
+/// Takes the programs from a binary or a cache, or compiles them.
+VkResult make_shader(Device *device, vk_pipeline_cache *cache,
+                     const VkComputePipelineCreateInfo &info, VkPipelineCreateFlags2KHR flags,
+                     Pipeline *pipeline, VkPipelineCreationFeedback *feedback)
+{
+   ComputeShader &shader = pipeline->shader;
+   if (const KeyedPrograms *binary = programs_of_binary(info)) {
+      number_dynamic_buffers(info, shader.dynamic_base);
+      shader.object = create_program_object(&device->vk, binary->key, binary->programs);
+      return shader.object ? VK_SUCCESS : vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
+   }
+
+   ShaderRequest request = make_request(device, info);
+   if (!settings().spirv_folder.empty())
+      dump_spirv(settings().spirv_folder, request.source, request.options);
+   memcpy(shader.dynamic_base, request.dynamic_base, sizeof(shader.dynamic_base));
+
+   // The text of the phases is not cached, so a pipeline that captures it is compiled.
+   if (flags & VK_PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR) {
+      pipeline->representations = new std::vector<Representation>();
+      capture_phases(pipeline->representations, &request.options);
+   } else {
+      shader.object = lookup_program(cache, request.key);
+   }
+   if (shader.object) {
+      feedback->flags |= VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT;
+      return VK_SUCCESS;
+   }
+   const bool may_compile =
+      !(flags & VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT_KHR);
+   return compile_shader(device, "vkCreateComputePipelines", request, may_compile, cache,
+                         &shader.object);
+}
+
 void destroy(vk_device *device, vk_pipeline *vk, const VkAllocationCallbacks *allocator)
 {
    auto *pipeline = reinterpret_cast<Pipeline *>(vk);
@@ -58,37 +93,15 @@ VkResult create_pipeline(Device *device, vk_pipeline_cache *cache,
                          VkPipelineCreationFeedback *feedback)
 {
    const VkPipelineCreateFlags2KHR flags = vk_compute_pipeline_create_flags(&info);
-   const bool keep_text = flags & VK_PIPELINE_CREATE_2_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
-   const bool may_compile =
-      !(flags & VK_PIPELINE_CREATE_2_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT_KHR);
-
    auto *pipeline = static_cast<Pipeline *>(vk_pipeline_zalloc(&device->vk, &pipeline_ops,
                                                                VK_PIPELINE_BIND_POINT_COMPUTE,
                                                                flags, allocator, sizeof(Pipeline)));
    if (!pipeline)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
 
-   VkResult result = VK_SUCCESS;
+   VkResult result;
    try {
-      ShaderRequest request = make_request(device, info);
-      if (!settings().spirv_folder.empty())
-         dump_spirv(settings().spirv_folder, request.source, request.options);
-      ComputeShader &shader = pipeline->shader;
-      memcpy(shader.dynamic_base, request.dynamic_base, sizeof(shader.dynamic_base));
-
-      // The text of the phases is not cached, so a pipeline that captures it is compiled.
-      if (keep_text) {
-         pipeline->representations = new std::vector<Representation>();
-         capture_phases(pipeline->representations, &request.options);
-      } else {
-         shader.object = lookup_program(cache, request.key);
-      }
-
-      if (shader.object)
-         feedback->flags |= VK_PIPELINE_CREATION_FEEDBACK_APPLICATION_PIPELINE_CACHE_HIT_BIT;
-      else
-         result = compile_shader(device, "vkCreateComputePipelines", request, may_compile, cache,
-                                 &shader.object);
+      result = make_shader(device, cache, info, flags, pipeline, feedback);
    } catch (const std::exception &e) {
       result = vk_errorf(device, VK_ERROR_OUT_OF_HOST_MEMORY, "%s", e.what());
    }

@@ -3,6 +3,9 @@
 
 #include "icd/program_object.h"
 
+#include "icd/compute_shader.h"
+#include "icd/device.h"
+
 #include "vk_alloc.h"
 #include "vk_device.h"
 
@@ -44,8 +47,9 @@ vk_pipeline_cache_object *deserialize(vk_pipeline_cache *cache, const void *key,
       return nullptr;
    memcpy(program_key.data(), key, key_size);
 
+   auto *device = reinterpret_cast<Device *>(cache->base.device);
    auto programs = cpu::deserialize_programs(std::span(static_cast<const std::byte *>(bytes), size),
-                                             shader_cache(), program_key);
+                                             program_cache(device), program_key);
    if (!programs)
       return nullptr;
    ProgramObject *object =

@@ -6,6 +6,7 @@
 #include "icd/creation_threads.h"
 #include "icd/device.h"
 #include "icd/log.h"
+#include "icd/program_binary.h"
 #include "icd/program_object.h"
 #include "icd/settings.h"
 #include "icd/shader_request.h"
@@ -15,78 +16,28 @@
 #include "vk_alloc.h"
 #include "vk_log.h"
 
-#include <array>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
 #include <span>
 #include <string>
-#include <type_traits>
 
 using namespace weft;
 
 namespace {
 
-/// The beginning of a binary; the bytes of the programs follow.
-struct BinaryHeader {
-   char magic[16] = "Weft's shader";
-   std::array<std::byte, VK_UUID_SIZE> uuid = cpu::cache_uuid(); ///< shaderBinaryUUID
-   uint64_t version = shader_binary_version;
-   uint64_t size = 0; ///< of the whole binary
-   CacheKey key = {}; ///< of the programs
-   CacheKey hash = {};
-};
-static_assert(std::has_unique_object_representations_v<BinaryHeader>);
-
-/// The hash of a binary: of the header without it, and of the programs' bytes.
-CacheKey hash_of(BinaryHeader header, std::span<const std::byte> programs)
-{
-   header.hash = {};
-   KeyBuilder builder("binary of a shader object");
-   builder.add_bytes(std::as_bytes(std::span(&header, 1)));
-   builder.add_bytes(programs);
-   return builder.finish();
-}
-
-/// Empty if the programs could not be compiled.
-std::vector<std::byte> make_binary(const ProgramObject &object)
-{
-   const std::vector<std::byte> programs = object.programs->serialize();
-   if (programs.empty())
-      return {};
-   BinaryHeader header = {.size = sizeof(header) + programs.size(), .key = object.key};
-   header.hash = hash_of(header, programs);
-   std::vector<std::byte> binary(header.size);
-   memcpy(binary.data(), &header, sizeof(header));
-   memcpy(binary.data() + sizeof(header), programs.data(), programs.size());
-   return binary;
-}
-
 /// Reads a binary. VK_INCOMPATIBLE_SHADER_BINARY_EXT is the only answer to any other bytes.
 VkResult load_binary(Device *device, const VkShaderCreateInfoEXT &info, ComputeShader *shader)
 {
    const std::span bytes(static_cast<const std::byte *>(info.pCode), info.codeSize);
-   const auto refuse = [&](const std::string &why) {
-      report_error(&device->vk.base, "vkCreateShadersEXT: " + why);
+   Result<KeyedPrograms> loaded = read_binary(bytes, program_cache(device));
+   if (!loaded) {
+      report_error(&device->vk.base, "vkCreateShadersEXT: " + loaded.error().message);
       return VK_INCOMPATIBLE_SHADER_BINARY_EXT;
-   };
-   BinaryHeader header;
-   const BinaryHeader own;
-   if (bytes.size() < sizeof(header))
-      return refuse("the binary is truncated");
-   memcpy(&header, bytes.data(), sizeof(header));
-   const std::span programs = bytes.subspan(sizeof(header));
-   if (memcmp(header.magic, own.magic, sizeof(own.magic)) != 0 || header.uuid != own.uuid ||
-       header.version > own.version)
-      return refuse("the binary is of another driver or version");
-   if (header.size != bytes.size() || header.hash != hash_of(header, programs))
-      return refuse("the binary is truncated or damaged");
-   auto loaded = cpu::deserialize_programs(programs, shader_cache(), header.key);
-   if (!loaded)
-      return refuse(loaded.error().message);
+   }
    number_dynamic_buffers(info, shader->dynamic_base);
-   shader->object = create_program_object(&device->vk, header.key, std::move(*loaded));
+   shader->object = create_program_object(&device->vk, loaded->key, std::move(loaded->programs));
    return shader->object ? VK_SUCCESS : vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
 }
 
@@ -182,7 +133,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetShaderBinaryDataEXT(VkDevice _device, VkS
       const std::lock_guard lock(object->mutex);
       std::vector<std::byte> &binary = object->binary;
       if (binary.empty())
-         binary = make_binary(*object->shader.object);
+         binary = write_binary({object->shader.object->key, object->shader.object->programs});
       if (binary.empty())
          return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
       if (!pData) {

@@ -17,9 +17,6 @@
 
 namespace weft {
 
-/// The version of the layout of binaries (shaderBinaryVersion).
-constexpr uint32_t shader_binary_version = 1;
-
 struct ShaderObject {
    vk_object_base base;
    ComputeShader shader;

@@ -165,6 +165,12 @@ ShaderRequest make_request(const Device *device, const VkShaderCreateInfoEXT &in
    return request;
 }
 
+void number_dynamic_buffers(const VkComputePipelineCreateInfo &info, uint32_t *dynamic_base)
+{
+   VK_FROM_HANDLE(vk_pipeline_layout, layout, info.layout);
+   number_dynamic_buffers({layout->set_layouts, layout->set_count}, dynamic_base);
+}
+
 void number_dynamic_buffers(const VkShaderCreateInfoEXT &info, uint32_t *dynamic_base)
 {
    number_dynamic_buffers(set_layouts(info), dynamic_base);

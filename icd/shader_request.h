@@ -26,6 +26,7 @@ ShaderRequest make_request(const Device *, const VkComputePipelineCreateInfo &);
 ShaderRequest make_request(const Device *, const VkShaderCreateInfoEXT &);
 
 /// The numbers of the dynamic buffers with these set layouts, for ComputeShader::dynamic_base.
+void number_dynamic_buffers(const VkComputePipelineCreateInfo &, uint32_t *dynamic_base);
 void number_dynamic_buffers(const VkShaderCreateInfoEXT &, uint32_t *dynamic_base);
 
 } // namespace weft
