@@ -43,6 +43,30 @@ template <int At, typename Use>
    }
 }
 
+/// Tiles one below the other that a kernel adds up at once.
+template <int Count>
+struct RowsOfSums {};
+
+/// Calls use(RowsOfSums<…>, d, a, b, c) for all sums of a block, two rows at a time, then one.
+template <typename Use>
+[[gnu::always_inline]] inline void for_each_two_rows(void *d, const void *a, const void *b,
+                                                     const void *c, const TileBlock &block,
+                                                     const Use &use)
+{
+   const auto use_rows = [&](auto rows, uint32_t i, uint32_t j) __attribute__((always_inline)) {
+      const uint64_t sum = i * block.d_row + j * block.d_col;
+      use(rows, static_cast<char *>(d) + sum, static_cast<const char *>(a) + i * block.a_row,
+          static_cast<const char *>(b) + j * block.b_col, static_cast<const char *>(c) + sum);
+   };
+   for (uint32_t j = 0; j < block.cols; j++) {
+      uint32_t i = 0;
+      for (; i + 2 <= block.rows; i += 2)
+         use_rows(RowsOfSums<2>(), i, j);
+      if (i < block.rows)
+         use_rows(RowsOfSums<1>(), i, j);
+   }
+}
+
 /// The kernel of blocks that calls a kernel of single products.
 template <auto Product>
 void add_one_by_one(void *d, const void *a, const void *b, const void *c, const TileBlock *block)
