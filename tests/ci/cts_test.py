@@ -76,10 +76,10 @@ class RunTest(unittest.TestCase):
         self.assertEqual(run.returncode, 1, run.stdout)
         #                                                               pass fail n/s crash timeout
         self.assertEqual(self.counts(run.stdout, "pipeline khr_a subgroup"), [2, 0, 0, 1, 0])
-        self.assertEqual(self.counts(run.stdout, "pipeline khr_a workgroup"), [0, 0, 1, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "pipeline khr_a workgroup"), [0, 0, 2, 0, 0])
         self.assertEqual(self.counts(run.stdout, "pipeline khr_b subgroup"), [0, 1, 0, 0, 1])
         self.assertEqual(self.counts(run.stdout, "pipeline op_constant_null"), [1, 1, 0, 0, 0])
-        self.assertEqual(self.counts(run.stdout, "total"), [3, 2, 1, 1, 1])
+        self.assertEqual(self.counts(run.stdout, "total"), [3, 2, 2, 1, 1])
         self.assertIn("unexpected failures: 4\n", run.stdout)
         self.assertIn("add.crash  crash: exit status -6 driver: assertion failed", run.stdout)
 
@@ -105,6 +105,22 @@ class RunTest(unittest.TestCase):
         run = self.run_cts("", "--filter", "*.unsupported")
         self.assertEqual(run.returncode, 1, run.stdout)
         self.assertIn("only 0 passed", run.stdout)
+
+    def test_even_sample(self):
+        run = self.run_cts("", "--group", "memory_model", "--group", "compute", "--every", "3")
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertEqual(self.counts(run.stdout, "memory_model shared"), [1, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "total"), [1, 0, 0, 0, 0])
+
+    def test_no_sample(self):
+        run = self.run_cts("", "--every", "0")
+        self.assertEqual(run.returncode, 2, run.stdout)
+        self.assertIn("--every: not a positive number", run.stdout)
+
+    def test_reasons_without_places(self):
+        run = self.run_cts("", "--filter", "*.unsupported", "--filter", "*.unsupported_here")
+        self.assertIn("\nreasons of cases that are not supported: 1\n       2  no such feature\n",
+                      run.stdout)
 
     def test_lost_passes(self):
         run = self.run_cts("*.fail  a\n*.crash  b\n*.hang  c\n")
