@@ -67,13 +67,13 @@ def first_result(root, command, variables):
 
 
 def bench_programs(root, arguments, driver):
-    """Weft's device and lavapipe by turns, first with an empty home, then with the caches of the
+    """Weft's device and lavapipe alternately, first with an empty home, then with the caches of the
     first process; medians."""
     lavapipe = root.driver('lavapipe-26.1')
     print(f'peer: {root.describe_device(lavapipe)}', flush=True)
     peers = {'Weft': driver | {'WEFT_QUEUE': 'graphics'}, 'lavapipe': lavapipe}
     programs = {name: program for name, program in PROGRAMS.items() if arguments.case in name}
-    print(f'== until the first result: s (s of CPUs), medians of {arguments.rounds} by turns\n'
+    print(f'== until the first result: s (s of CPUs), medians of {arguments.rounds}, alternately\n'
           f'{"":14}{"":5}' + ''.join(f'{peer:>18}' for peer in peers) + '  lavapipe ÷ Weft')
     results, faster = {}, True
     for name, (make_command, variables) in programs.items():
