@@ -174,6 +174,7 @@ void get_api_features(vk_features *f)
    f->maintenance6 = true;
    f->maintenance7 = true;
    f->maintenance8 = true;
+   f->maintenance9 = true;
    f->nestedCommandBuffer = true;
    f->nestedCommandBufferRendering = false;
    f->nestedCommandBufferSimultaneousUse = true;

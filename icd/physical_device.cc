@@ -115,6 +115,9 @@ weft_GetPhysicalDeviceQueueFamilyProperties2(VkPhysicalDevice, uint32_t *pQueueF
          priorities->priorityCount = 1;
          priorities->priorities[0] = only_global_priority;
       }
+      if (auto *transfers =
+             vk_find_struct(p->pNext, QUEUE_FAMILY_OWNERSHIP_TRANSFER_PROPERTIES_KHR))
+         transfers->optimalImageTransferToQueueFamilies = 1 << 0; // the only family
    }
 }
 

@@ -43,6 +43,7 @@ Options make_options(bool friendly_names)
    spvValidatorOptionsSetWorkgroupScalarBlockLayout(options.get(), true);
    spvValidatorOptionsSetAllowLocalSizeId(options.get(), true);
    spvValidatorOptionsSetAllowOffsetTextureOperand(options.get(), true);
+   spvValidatorOptionsSetAllowVulkan32BitBitwise(options.get(), true);
    spvValidatorOptionsSetFriendlyNames(options.get(), friendly_names);
    return options;
 }

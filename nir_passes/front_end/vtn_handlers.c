@@ -5,6 +5,7 @@
 #include "nir_passes/front_end/vtn_handlers.h"
 
 #include "nir_passes/front_end/vtn_arrays.h"
+#include "nir_passes/front_end/vtn_bit_fields.h"
 #include "nir_passes/front_end/vtn_elements.h"
 #include "nir_passes/front_end/vtn_layouts.h"
 #include "nir_passes/front_end/vtn_nv_matrices.h"
@@ -110,7 +111,7 @@ static bool handle_instruction(struct vtn_builder *b, uint32_t opcode, const uin
 {
    if (weft_handle_constant_length(b, opcode, w) ||
        weft_handle_transposing_conversion(b, opcode, w) ||
-       weft_handle_small_floats(b, opcode, w, count) ||
+       weft_handle_small_floats(b, opcode, w, count) || weft_handle_bit_fields(b, opcode, w) ||
        weft_handle_blocked_layout(b, opcode, w, count) ||
        weft_handle_partitioned_arithmetic(b, opcode, w, count))
       return true;

@@ -120,9 +120,13 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_8_FEATURES_KHR,
       .pNext = &maintenance5,
    };
+   VkPhysicalDeviceMaintenance9FeaturesKHR maintenance9 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_9_FEATURES_KHR,
+      .pNext = &maintenance8,
+   };
    VkPhysicalDevicePipelineBinaryFeaturesKHR pipeline_binary = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_BINARY_FEATURES_KHR,
-      .pNext = &maintenance8,
+      .pNext = &maintenance9,
    };
    VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR explicit_layout = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR,
