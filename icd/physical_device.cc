@@ -63,9 +63,8 @@ VkResult enumerate_physical_devices(vk_instance *instance)
    }
 
    pdev->heap_size = heap_size;
-   pdev->binary_sync = vk_sync_binary_get_type(&timeline_sync_type);
    pdev->sync_types[0] = &timeline_sync_type;
-   pdev->sync_types[1] = &pdev->binary_sync.sync;
+   pdev->sync_types[1] = &binary_sync_type;
    pdev->sync_types[2] = nullptr;
    pdev->vk.supported_sync_types = pdev->sync_types;
 

@@ -6,7 +6,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include "vk_physical_device.h"
-#include "vk_sync_binary.h"
+#include "vk_sync.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,10 +34,7 @@ constexpr uint64_t max_buffer_size = uint64_t(1) << 40;
 struct PhysicalDevice {
    vk_physical_device vk;
 
-   /// Binary semaphores are built on the timeline type; the runtime reads both through the
-   /// null-terminated list.
-   vk_sync_binary_type binary_sync;
-   const vk_sync_type *sync_types[3];
+   const vk_sync_type *sync_types[3]; ///< null-terminated
 
    uint64_t heap_size; ///< size of each memory heap: all are the same memory
 };

@@ -24,9 +24,28 @@
 namespace weft {
 namespace {
 
+void destroy_submission(Submission *submission)
+{
+   std::for_each_n(submission->temporaries, submission->temporary_count,
+                   [](TimelineSync &timeline) { finish_timeline(&timeline); });
+   free(submission);
+}
+
+/// The runtime destroys temporary payloads, which a wait operation ends, after vkQueueSubmit.
+TimelineSync *keep_temporary(Submission *submission, const BinarySync &temporary)
+{
+   TimelineSync *timeline = &submission->temporaries[submission->temporary_count++];
+   init_timeline(timeline, temporary.timeline.shared);
+   return timeline;
+}
+
 Submission *copy_submission(const vk_queue_submit *submit)
 {
-   size_t size = sizeof(Submission) + submit->wait_count * sizeof(struct vk_sync_wait) +
+   const auto temporaries =
+      uint32_t(std::count_if(submit->_wait_temps, submit->_wait_temps + submit->wait_count,
+                             [](const vk_sync *sync) { return sync; }));
+   size_t size = sizeof(Submission) + temporaries * sizeof(TimelineSync) +
+                 submit->wait_count * sizeof(struct vk_sync_wait) +
                  submit->signal_count * sizeof(struct vk_sync_signal) +
                  submit->command_buffer_count * sizeof(vk_command_buffer *);
    // malloc, not the application's allocator: the queue's thread frees this, and allocation
@@ -39,13 +58,28 @@ Submission *copy_submission(const vk_queue_submit *submit)
    submission->wait_count = submit->wait_count;
    submission->command_buffer_count = submit->command_buffer_count;
    submission->signal_count = submit->signal_count;
-   submission->waits = reinterpret_cast<struct vk_sync_wait *>(submission + 1);
+   submission->temporaries = reinterpret_cast<TimelineSync *>(submission + 1);
+   submission->waits =
+      reinterpret_cast<struct vk_sync_wait *>(submission->temporaries + temporaries);
    submission->signals =
       reinterpret_cast<struct vk_sync_signal *>(submission->waits + submit->wait_count);
    submission->command_buffers =
       reinterpret_cast<vk_command_buffer **>(submission->signals + submit->signal_count);
-   std::copy_n(submit->waits, submit->wait_count, submission->waits);
-   std::copy_n(submit->signals, submit->signal_count, submission->signals);
+   for (uint32_t i = 0; i < submit->wait_count; i++) {
+      struct vk_sync_wait &wait = submission->waits[i] = submit->waits[i];
+      if (BinarySync *binary = as_binary(wait.sync)) {
+         wait.wait_value = binary->point();
+         wait.sync = submit->_wait_temps[i] ? &keep_temporary(submission, *binary)->vk
+                                            : &binary->timeline.vk;
+      }
+   }
+   for (uint32_t i = 0; i < submit->signal_count; i++) {
+      struct vk_sync_signal &signal = submission->signals[i] = submit->signals[i];
+      if (BinarySync *binary = as_binary(signal.sync)) {
+         signal.sync = &binary->timeline.vk;
+         signal.signal_value = binary->next_point();
+      }
+   }
    std::copy_n(submit->command_buffers, submit->command_buffer_count, submission->command_buffers);
    return submission;
 }
@@ -62,14 +96,14 @@ VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
    device->progress.update([&] {
       for (uint32_t i = 0; i < submission->signal_count; i++) {
          auto *timeline = reinterpret_cast<TimelineSync *>(submission->signals[i].sync);
-         timeline->pending = std::max(timeline->pending, submission->signals[i].signal_value);
+         timeline->announce(submission->signals[i].signal_value);
       }
    });
 
    {
       std::lock_guard lock(queue->mutex);
       if (queue->lost) {
-         free(submission);
+         destroy_submission(submission);
          return VK_ERROR_DEVICE_LOST;
       }
       *queue->last_link = submission;
@@ -85,7 +119,7 @@ void signal(const Submission *submission)
 {
    for (uint32_t i = 0; i < submission->signal_count; i++) {
       auto *timeline = reinterpret_cast<TimelineSync *>(submission->signals[i].sync);
-      timeline->value = std::max(timeline->value, submission->signals[i].signal_value);
+      timeline->signal(submission->signals[i].signal_value);
    }
 }
 
@@ -95,7 +129,7 @@ bool wait_for_semaphores(Device *device, const Submission *submission)
    const auto *begin = submission->waits, *end = begin + submission->wait_count;
    return wait_in_queue(device, [&] {
       return std::all_of(begin, end, [](const struct vk_sync_wait &wait) {
-         return reinterpret_cast<TimelineSync *>(wait.sync)->value >= wait.wait_value;
+         return reinterpret_cast<TimelineSync *>(wait.sync)->value() >= wait.wait_value;
       });
    });
 }
@@ -134,7 +168,7 @@ void lose(Queue *queue, Submission *submission)
    });
    while (submission) {
       Submission *next = submission->next;
-      free(submission);
+      destroy_submission(submission);
       submission = next;
    }
 }
@@ -162,7 +196,7 @@ void run_queue(Queue *queue)
       }
       // One change for all: a thread that waits for several is woken once.
       queue->device()->progress.update([&] { signal(submission); });
-      free(submission);
+      destroy_submission(submission);
    }
 }
 

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: MIT
 
 /// The driver's only synchronization primitive: a 64-bit timeline, under fences, binary and
-/// timeline semaphores. All timelines (and events and query results) of a device share one mutex
-/// and one condition variable. So waiting for one of several is as simple as waiting for one, and a
-/// waiter may destroy its object as soon as it wakes.
+/// timeline semaphores. A binary one counts as signaled if its timeline has reached its point. Each
+/// signal operation has a point of its own, the next one.
+///
+/// All timelines (and events and query results) of a device share one mutex and one condition
+/// variable. So waiting for one of several is as simple as waiting for one, and a waiter may
+/// destroy its object as soon as it wakes.
 
 #pragma once
 
@@ -12,6 +15,7 @@
 
 #include "backend/cpu/runtime/executor.h"
 #include "icd/polls.h"
+#include "icd/shared_payload.h"
 
 #include "vk_sync.h"
 
@@ -92,13 +96,40 @@ struct Progress {
    }
 };
 
+/// Its members are guarded by Progress::mutex.
 struct TimelineSync {
    vk_sync vk;
-   uint64_t value;   ///< guarded by Progress::mutex
-   uint64_t pending; ///< the highest value of a submitted signal operation
-   Polls polls;      ///< guarded by Progress::mutex
+   uint64_t own_value, own_pending;
+   Polls polls;
+   /// Has the numbers, once they are exported or imported.
+   std::shared_ptr<SharedPayload> shared;
+
+   uint64_t value() const { return shared ? shared->page().value.load() : own_value; }
+   /// The highest value of a submitted signal operation.
+   uint64_t pending() const { return shared ? shared->page().pending.load() : own_pending; }
+   void announce(uint64_t value);
+   void signal(uint64_t value);
 };
 
-extern const vk_sync_type timeline_sync_type;
+struct BinarySync {
+   vk_sync vk;
+   TimelineSync timeline;
+   uint64_t own_point;
+
+   uint64_t point() const
+   {
+      return timeline.shared ? timeline.shared->page().point.load() : own_point;
+   }
+   /// The point of the next signal operation.
+   uint64_t next_point() { return timeline.shared ? ++timeline.shared->page().point : ++own_point; }
+};
+
+extern const vk_sync_type timeline_sync_type, binary_sync_type;
+
+/// Null for a timeline.
+BinarySync *as_binary(vk_sync *);
+/// A timeline in memory that the runtime does not manage.
+void init_timeline(TimelineSync *, std::shared_ptr<SharedPayload>);
+void finish_timeline(TimelineSync *);
 
 } // namespace weft
