@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /// The payload of a semaphore or a fence that devices and processes share
-/// (VK_KHR_external_semaphore_fd, VK_KHR_external_fence_fd): a page of a memory file. Its opaque
-/// file descriptors are those of the file.
+/// (VK_KHR_external_semaphore_fd, VK_KHR_external_fence_fd): a page of a memory file, to which its
+/// opaque file descriptors refer.
 ///
 ///    signal: value, changes + 1, wake the futex ──► watchers of all devices ──► Progress::update()
 
@@ -43,9 +43,9 @@ public:
    PayloadPage &page() { return *mapped; }
    /// A new file descriptor; negative if the process has too many.
    int duplicate_file() const;
-   /// Tells all devices about changes of the page.
+   /// Wakes the watchers of all devices, after a change of the page.
    void tell();
-   /// Starts to tell this device about changes; throws std::system_error without threads.
+   /// Starts this device's watcher, which wakes its waits; throws std::system_error without threads.
    void watch(Progress &);
 
 private:
