@@ -45,7 +45,7 @@ public:
    int duplicate_file() const;
    /// Wakes the watchers of all devices, after a change of the page.
    void tell();
-   /// Starts this device's watcher, which wakes its waits; throws std::system_error without threads.
+   /// Starts the watcher that wakes a device's waits. Throws std::system_error without threads.
    void watch(Progress &);
 
 private:
