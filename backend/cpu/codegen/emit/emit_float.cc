@@ -7,12 +7,43 @@
 #include "backend/cpu/codegen/emit/emit_alu.h"
 
 #include <bit>
+#include <cmath>
 
 namespace weft::cpu {
 
 using llvm::Value;
 
 namespace {
+
+/// Whether a value cannot be NaN: a constant, or the extremum of a number and anything.
+bool is_number(nir_scalar value)
+{
+   constexpr unsigned max_steps = 16;
+   for (unsigned i = 0; i < max_steps; i++) {
+      value = nir_scalar_chase_movs(value);
+      if (nir_scalar_is_const(value))
+         return !std::isnan(nir_scalar_as_float(value));
+      if (!nir_scalar_is_alu(value))
+         return false;
+      const nir_op op = nir_scalar_alu_op(value);
+      if (op != nir_op_fmin && op != nir_op_fmax)
+         return false;
+      const nir_scalar other = nir_scalar_chase_movs(nir_scalar_chase_alu_src(value, 1));
+      value = nir_scalar_chase_alu_src(value, 0);
+      if (nir_scalar_is_const(other) && !std::isnan(nir_scalar_as_float(other)))
+         return true;
+   }
+   return false;
+}
+
+/// One instruction of x86, which returns the second operand if either is NaN, where minNum and
+/// maxNum take three.
+Value *extremum_with_number(Alu &a, Value *other, Value *number)
+{
+   Value *is_other =
+      a.op() == nir_op_fmin ? a.b.CreateFCmpOLT(other, number) : a.b.CreateFCmpOGT(other, number);
+   return a.b.CreateSelect(is_other, other, number);
+}
 
 /// minNum and maxNum may return either zero. Where the shader preserves the zeros' signs, -0 is
 /// less than +0.
@@ -21,7 +52,12 @@ Value *emit_extremum(Alu &a)
    llvm::IRBuilder<> &b = a.b;
    const bool is_min = a.op() == nir_op_fmin;
    Value *x = a.f(0), *y = a.f(1);
-   Value *extremum = is_min ? b.CreateMinNum(x, y) : b.CreateMaxNum(x, y);
+   const nir_scalar result = nir_get_scalar(&a.instr->def, a.component);
+   Value *extremum = is_number(nir_scalar_chase_alu_src(result, 1)) ? extremum_with_number(a, x, y)
+                     : is_number(nir_scalar_chase_alu_src(result, 0))
+                        ? extremum_with_number(a, y, x)
+                     : is_min ? b.CreateMinNum(x, y)
+                              : b.CreateMaxNum(x, y);
    if (!nir_alu_instr_is_signed_zero_preserve(a.instr))
       return extremum;
    // Equal numbers have the same bits, but for the zeros' sign.
