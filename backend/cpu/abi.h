@@ -38,7 +38,8 @@ struct WorkgroupState {
 };
 
 /// Runs one subgroup of one workgroup. False if a guard failed before the subgroup had any effect
-/// (guard_plan.h): it has to run again from the beginning, by Program::plain().
+/// (guard_plan.h): it has to run again from the beginning, by Program::plain(). If the subgroups of
+/// a workgroup share barriers, none of them has had an effect, and all have to run again.
 using Kernel = bool (*)(const DispatchState *, WorkgroupState *, uint32_t subgroup_id);
 
 } // namespace weft::cpu

@@ -210,7 +210,8 @@ bool Executor::Impl::run_left(PlainProgram &plain)
    if (left.empty())
       return false;
    const uint64_t rest = job.rest, total = job.total;
-   if (left.size() * worthwhile_share > rest * job.subgroups)
+   const uint64_t units_per_workgroup = job.fibers ? 1 : job.subgroups;
+   if (left.size() * worthwhile_share > rest * units_per_workgroup)
       plain.is_preferred = true;
    const auto &program = plain.get().get(); // waits until its code is generated
    return program && run_units(**program, left, 0, left.size()) &&

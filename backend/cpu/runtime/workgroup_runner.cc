@@ -14,6 +14,7 @@
 #include <utility>
 
 #if WEFT_ASAN
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #elif WEFT_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -59,15 +60,24 @@ WorkgroupRunner::WorkgroupRunner() : WorkgroupState{}
 
 WorkgroupRunner::~WorkgroupRunner() = default;
 
+void WorkgroupRunner::begin_fiber(Fiber &fiber, const FiberStacks &stacks, uint32_t i)
+{
+   fiber.context = context::make_fcontext(stacks.top(i), stacks.size(i), FiberEntry::run);
+#if WEFT_ASAN
+   // Of the frames on an abandoned stack.
+   __asan_unpoison_memory_region(stacks.top(i) - stacks.size(i), stacks.size(i));
+#elif WEFT_TSAN
+   if (fiber.shadow)
+      __tsan_destroy_fiber(fiber.shadow);
+   fiber.shadow = __tsan_create_fiber(0);
+#endif
+}
+
 WorkgroupRunner::FiberSet::FiberSet(FiberStacks stacks_of_fibers, uint64_t use)
     : stacks(std::move(stacks_of_fibers)), fibers(stacks.count() + 1), last_use(use)
 {
-   for (uint32_t i = 0; i < stacks.count(); i++) {
-      fibers[i].context = context::make_fcontext(stacks.top(i), stacks.size(i), FiberEntry::run);
-#if WEFT_TSAN
-      fibers[i].shadow = __tsan_create_fiber(0);
-#endif
-   }
+   for (uint32_t i = 0; i < stacks.count(); i++)
+      begin_fiber(fibers[i], stacks, i);
 }
 
 WorkgroupRunner::FiberSet::~FiberSet()
@@ -87,8 +97,7 @@ bool WorkgroupRunner::reserve(const ProgramInfo &info)
           !reserve_fibers(info.uses_barrier ? info.subgroups : 1, info.stack_bytes + stack_margin))
          return false;
       permutation.resize(info.subgroups);
-      if (!info.uses_barrier) // programs with barriers leave nothing (early_blocks.h)
-         left.reserve(many_left + max_chunk * info.subgroups);
+      left.reserve(many_left + max_chunk * (info.uses_barrier ? 1 : info.subgroups));
       return true;
    } catch (const std::bad_alloc &) {
       return false;
@@ -176,12 +185,22 @@ void WorkgroupRunner::run(Job &new_job)
 void WorkgroupRunner::fiber_loop()
 {
    for (;;) {
-      if (job->fibers)
-         job->kernel(job->state, this, current);
-      else
+      if (!job->fibers)
          run_chunks();
+      else if (!job->kernel(job->state, this, current))
+         leave_workgroup();
       leave_ring();
    }
+}
+
+/// The other subgroups wait at a barrier or have not begun: their fibers begin anew.
+void WorkgroupRunner::leave_workgroup()
+{
+   Fiber &self = fibers[current];
+   for (uint32_t i = self.next; i != current; i = fibers[i].next)
+      begin_fiber(fibers[i], *stacks, i);
+   self.previous = self.next = current;
+   left.push_back({std::to_array(workgroup_id), current});
 }
 
 void WorkgroupRunner::run_chunks()
@@ -224,7 +243,10 @@ void WorkgroupRunner::run_workgroups(uint64_t first, uint64_t last)
 void WorkgroupRunner::run_left(const LeftSubgroup &subgroup)
 {
    std::ranges::copy(subgroup.workgroup_id, workgroup_id);
-   run_subgroup(subgroup.subgroup);
+   if (job->fibers)
+      run_workgroup();
+   else
+      run_subgroup(subgroup.subgroup);
 }
 
 void WorkgroupRunner::run_subgroup(uint32_t subgroup)

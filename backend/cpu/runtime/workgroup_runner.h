@@ -29,7 +29,8 @@
 
 namespace weft::cpu {
 
-/// A subgroup that a kernel left (abi.h).
+/// A subgroup that a kernel left (abi.h). In a program with barriers, it stands for all subgroups
+/// of its workgroup.
 struct LeftSubgroup {
    std::array<uint32_t, 3> workgroup_id;
    uint32_t subgroup;
@@ -83,6 +84,7 @@ private:
    };
 
    static void barrier_entry(WorkgroupState *);
+   static void begin_fiber(Fiber &, const FiberStacks &, uint32_t number);
    /// The body of every fiber.
    void fiber_loop();
    friend struct FiberEntry;
@@ -96,6 +98,7 @@ private:
    void run_workgroup();
    void run_left(const LeftSubgroup &);
    void run_subgroup(uint32_t subgroup);
+   void leave_workgroup();
    bool reserve_shared(size_t bytes);
    bool reserve_fibers(uint32_t count, size_t stack_bytes);
    bool add_fibers(uint32_t count, size_t stack_bytes);

@@ -168,12 +168,76 @@ TEST_F(EarlyBlocksTest, TilesInSharedMemoryAreAnEffect)
    EXPECT_EQ(early_behind_this(), "n");
 }
 
-TEST_F(EarlyBlocksTest, NoneBesideBarriers)
+/// A loop that is left in its first iteration, as early returns of a shader are.
+TEST_F(EarlyBlocksTest, LoopsThatDoNotRunAgain)
 {
-   const nir_block *first = here();
+   nir_loop *loop = nir_push_loop(b);
+   std::vector<const nir_block *> blocks = {here()};
+   nir_break_if(b, uniform());
+   blocks.push_back(here());
+   store();
+   nir_jump(b, nir_jump_break);
+   nir_pop_loop(b, loop);
+   blocks.push_back(here());
+   EXPECT_EQ(early(blocks), "yyn");
+}
+
+/// If subgroups wait for each other, a workgroup begins again as a whole: its shared memory does
+/// not count, but the effects of subgroups that run ahead do.
+TEST_F(EarlyBlocksTest, EndBehindTheLastBarrierBeforeAStore)
+{
+   shader.store_shared(zero, lane);
    next();
+   std::vector<const nir_block *> blocks = {here()};
    shader.barrier();
-   EXPECT_EQ(early({first}), "n");
+   next();
+   blocks.push_back(here());
+   shader.barrier();
+   next();
+   blocks.push_back(here());
+   next();
+   store();
+   EXPECT_EQ(early(blocks), "yyn");
+}
+
+/// A store follows the loop without a barrier. Its end has one, or its middle.
+TEST_F(EarlyBlocksTest, LoopsWithBarriers)
+{
+   for (const bool at_end : {true, false}) {
+      NirShader other(W, 4 * W);
+      other.use_shared(64);
+      b = &other.b;
+      nir_def *condition = nir_ieq_imm(b, other.load(9, nir_imm_int(b, 0), 1, 32), 3);
+      const auto part = [&] {
+         nir_mov(b, condition);
+         const nir_block *block = nir_cursor_current_block(b->cursor);
+         nir_pop_if(b, nir_push_if(b, condition));
+         return block;
+      };
+      nir_loop *loop = nir_push_loop(b);
+      nir_break_if(b, condition);
+      std::vector<const nir_block *> blocks = {part()};
+      other.barrier();
+      part(); // a guard of the barrier's block precedes the barrier
+      blocks.push_back(part());
+      if (at_end)
+         other.barrier();
+      nir_pop_loop(b, loop);
+      other.store(1, nir_imm_int(b, 0), nir_imm_int(b, 5));
+      EXPECT_EQ(early(blocks), at_end ? "yy" : "yn");
+   }
+}
+
+/// Another subgroup may take the other side, and may have stored.
+TEST_F(EarlyBlocksTest, SidesOfIfsBesideBarriers)
+{
+   nir_push_if(b, uniform());
+   std::vector<const nir_block *> blocks = {here()};
+   nir_push_else(b, nullptr);
+   store();
+   nir_pop_if(b, nullptr);
+   shader.barrier();
+   EXPECT_EQ(early(blocks), "n");
 }
 
 TEST_F(EarlyBlocksTest, NoneBesideAtomics)
@@ -202,10 +266,13 @@ protected:
    EarlyBlocksOfOneSubgroup() : EarlyBlocksTest(W) {}
 };
 
-TEST_F(EarlyBlocksOfOneSubgroup, BarriersAreNoEffect)
+TEST_F(EarlyBlocksOfOneSubgroup, BarriersAndSharedMemoryAreNoEffect)
 {
    shader.barrier();
+   shader.store_shared(zero, lane);
    EXPECT_EQ(early_behind_this(), "y");
+   store();
+   EXPECT_EQ(early_behind_this(), "n");
 }
 
 } // namespace

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <random>
+#include <regex>
 #include <set>
 #include <thread>
 
@@ -150,6 +151,38 @@ const Shader shaders[] = {
           sum = sum * 3 + pair(x, i ^ 63, k);
        x.b[i] += sum;
     },
+    true},
+   {"BetweenBarriers",
+    R"(uint sum = 0;
+       for (uint k = 0; k < steps; k++) {
+          lines[gl_LocalInvocationIndex] = sum + i;
+          barrier();
+          sum = lines[63 - gl_LocalInvocationIndex] * 3 + pair(i, k);
+          barrier();
+       }
+       b[i] += sum;)",
+    [](Buffers &x, uint32_t i) {
+       uint32_t sum = 0, other = 0;
+       for (uint32_t k = 0; k < steps; k++) {
+          const uint32_t before = sum;
+          sum = (other + (i ^ 63)) * 3 + pair(x, i, k);
+          other = (before + i) * 3 + pair(x, i ^ 63, k);
+       }
+       x.b[i] += sum;
+    },
+    true},
+   {"BesideStoresOfOtherSubgroups",
+    R"(lines[gl_LocalInvocationIndex] = i;
+       barrier();
+       uint sum = lines[63 - gl_LocalInvocationIndex];
+       for (uint k = 0; k < steps; k++) sum = sum * 3 + pair(i, k);
+       b[i] += sum;)",
+    [](Buffers &x, uint32_t i) {
+       uint32_t sum = i ^ 63;
+       for (uint32_t k = 0; k < steps; k++)
+          sum = sum * 3 + pair(x, i, k);
+       x.b[i] += sum;
+    },
     false},
    {"OneSubgroupWithBarriers",
     R"(uint sum = 0;
@@ -242,7 +275,10 @@ TEST_P(LeavingGuards, AreThoseBeforeAnEffect)
    options.subgroup_size = 8;
    const std::string plans = dump_of_shader(glsl_of(GetParam()), 2, "accesses", options);
    EXPECT_NE(plans.find("guard"), std::string::npos) << plans;
-   EXPECT_EQ(plans.find("leaves") != std::string::npos, GetParam().leaves) << plans;
+   // Guards of a single load are before the effects.
+   EXPECT_EQ(std::regex_search(plans, std::regex("guard %[0-9]+ %[^;\n]*; leaves")),
+             GetParam().leaves)
+      << plans;
 }
 
 TEST_P(LeavingGuards, HaveNoEffectTwice)
@@ -268,7 +304,7 @@ TEST_P(LeavingGuards, FailOnSeveralThreads)
 {
    const auto program = compile_shader(glsl_of(GetParam()), 32, 2);
    ASSERT_TRUE(program) << program.error().message;
-   EXPECT_EQ((*program)->plain() != nullptr, GetParam().leaves);
+   EXPECT_TRUE((*program)->plain() || !GetParam().leaves);
    std::vector<std::thread> threads;
    const std::vector<uint32_t> seeds = {uint32_t(random()), uint32_t(random()), uint32_t(random())};
    const Shader &shader = GetParam();

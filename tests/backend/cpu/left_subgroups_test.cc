@@ -199,6 +199,72 @@ TEST_P(RunsLeftSubgroups, OnTheirOwnStacks)
    test.expect_all_once();
 }
 
+/// Subgroups that wait for each other begin again together. One of them leaves before or behind the
+/// barrier; the others have written shared memory by then.
+TEST_P(RunsLeftSubgroups, WithTheirWholeWorkgroup)
+{
+   struct Meeting : Visits {
+      using Visits::Visits;
+      std::function<bool(uint32_t workgroup, uint32_t subgroup, bool behind)> leaves;
+      std::atomic<uint32_t> by_plain = 0, wrong = 0;
+   };
+   static constexpr auto body = [](const DispatchState *state, WorkgroupState *group,
+                                   uint32_t subgroup, bool may_leave) {
+      auto &test = object_of<Meeting>(state);
+      const uint32_t workgroup = group->workgroup_id[0] - test.base[0];
+      if (may_leave && test.leaves(workgroup, subgroup, false))
+         return false;
+      group->shared[subgroup] = uint8_t(workgroup + subgroup);
+      group->barrier(group);
+      for (uint32_t i = 0; i < subgroups; i++)
+         test.wrong += group->shared[i] != uint8_t(workgroup + i);
+      if (may_leave && test.leaves(workgroup, subgroup, true))
+         return false;
+      group->barrier(group);
+      test.by_plain += !may_leave;
+      return Visits::kernel(state, group, subgroup);
+   };
+   class Leaving final : public Program {
+   public:
+      const ProgramInfo &info() const override { return first.info(); }
+      Kernel kernel() const override { return first.kernel(); }
+      PlainProgram *plain() const override { return &plain_program; }
+      std::vector<std::byte> serialize() const override { return {}; }
+
+   private:
+      const HandwrittenProgram first{
+         [](const DispatchState *state, WorkgroupState *group, uint32_t subgroup) {
+            return body(state, group, subgroup, true);
+         },
+         program_info(subgroups, true, subgroups)};
+      mutable ReadyPlainProgram plain_program{
+         std::shared_ptr<const Program>(std::make_shared<HandwrittenProgram>(
+            [](const DispatchState *state, WorkgroupState *group, uint32_t subgroup) {
+               return body(state, group, subgroup, false);
+            },
+            program_info(subgroups, true, subgroups)))};
+   };
+   for (const uint32_t order : {0, 12345}) {
+      for (uint32_t who = 0; who < subgroups; who++) {
+         for (const bool where : {false, true}) {
+            Meeting test({300, 1, 1}, {7, 5, 3}, subgroups);
+            test.leaves = [=](uint32_t workgroup, uint32_t subgroup, bool behind) {
+               return workgroup % 20 == 7 && subgroup == who && behind == where;
+            };
+            DispatchState state = state_of(test);
+            std::ranges::copy(test.base, state.base_workgroup);
+            Executor meeting(GetParam(), order);
+            const Leaving program;
+            ASSERT_TRUE(meeting.dispatch(program, state, test.groups));
+            for (const std::atomic<uint32_t> &count : test.counts)
+               ASSERT_EQ(count, 1u) << who << where;
+            EXPECT_EQ(test.strays + test.wrong, 0u);
+            EXPECT_EQ(test.by_plain, 15 * subgroups);
+         }
+      }
+   }
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, RunsLeftSubgroups, testing::Values(1, 2, 5));
 
 } // namespace

@@ -50,6 +50,11 @@ bool is_control_barrier(const nir_instr *instr)
           nir_intrinsic_execution_scope(intrinsic) >= SCOPE_WORKGROUP;
 }
 
+bool runs_again(const nir_loop *loop)
+{
+   return nir_loop_first_block(const_cast<nir_loop *>(loop))->predecessors->entries > 1;
+}
+
 bool has_control_barrier(const nir_loop *loop)
 {
    nir_foreach_block_in_cf_node(block, &const_cast<nir_loop *>(loop)->cf_node)
@@ -60,6 +65,14 @@ bool has_control_barrier(const nir_loop *loop)
       }
    }
    return false;
+}
+
+const nir_loop *innermost_repeated_loop(const nir_instr *instr)
+{
+   const nir_loop *loop = innermost_loop(instr);
+   while (loop && !runs_again(loop))
+      loop = loop_around(loop->cf_node.parent);
+   return loop;
 }
 
 const nir_loop *innermost_barrier_loop(const nir_instr *instr)

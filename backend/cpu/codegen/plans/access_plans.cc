@@ -186,7 +186,7 @@ void AccessPlanner::plan(nir_intrinsic_instr *intr, std::vector<AccessPlan> &pla
 bool is_behind_check(const ShaderFacts &facts, nir_block *block)
 {
    return !exec_list_is_empty(&block->instr_list) && facts.active_lanes.has_mask(block) &&
-          !innermost_loop(nir_block_first_instr(block));
+          !innermost_repeated_loop(nir_block_first_instr(block));
 }
 
 } // namespace

@@ -304,16 +304,17 @@ GuardPlanner::plan(bool may_leave,
                    llvm::function_ref<AccessPlan *(const nir_intrinsic_instr *)> plan_of_load)
 {
    find_known(plan_of_load);
-   if (loads.size() < 2)
-      return std::nullopt;
-   find_addresses();
-   find_all_clusters();
-   add_conditions();
    // Inactive lanes are ordinary. A kernel that often leaves is of no use.
    const auto needs_all_lanes = [](const GuardedLoad &load) {
       return load.plan->conditions.all_lanes;
    };
    result.leaves = may_leave && std::ranges::none_of(loads, needs_all_lanes);
+   // The branch of a single load is as small as a guard, but a guard that leaves has no other side.
+   if (loads.size() < (result.leaves ? 1 : 2))
+      return std::nullopt;
+   find_addresses();
+   find_all_clusters();
+   add_conditions();
    if (!result.leaves)
       find_results();
    return std::move(result);
