@@ -118,6 +118,14 @@ uint32_t choose_subgroup_size(const void *next, bool allows_varying, const Shade
              : settings().default_subgroup_size();
 }
 
+/// A shader that cannot see subgroups may have any size that neither a setting nor the application
+/// decides.
+bool may_widen_subgroups(const void *next)
+{
+   return !vk_find_struct_const(next, PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO) &&
+          !settings().sets_subgroup_size() && !settings().hides_subgroup_sizes;
+}
+
 void finish(ShaderRequest *request)
 {
    request->options.matrices = advertised_matrices();
@@ -145,6 +153,7 @@ ShaderRequest make_request(const Device *device, const VkComputePipelineCreateIn
       info.stage.pNext,
       info.stage.flags & VK_PIPELINE_SHADER_STAGE_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT,
       request.source);
+   request.options.may_widen_subgroups = may_widen_subgroups(info.stage.pNext);
    request.options.robust_buffer_access = wants_robust_access(device, info.pNext, info.stage.pNext);
    finish(&request);
    return request;
@@ -160,6 +169,7 @@ ShaderRequest make_request(const Device *device, const VkShaderCreateInfoEXT &in
    request.options.subgroup_size = choose_subgroup_size(
       info.pNext, info.flags & VK_SHADER_CREATE_ALLOW_VARYING_SUBGROUP_SIZE_BIT_EXT,
       request.source);
+   request.options.may_widen_subgroups = may_widen_subgroups(info.pNext);
    request.options.robust_buffer_access = wants_robust_access(device, nullptr, nullptr);
    finish(&request);
    return request;

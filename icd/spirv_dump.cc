@@ -28,9 +28,11 @@ bool write_file(const std::string &path, std::string_view contents)
 void dump_spirv(const std::string &folder, const ShaderSource &source,
                 const cpu::CompileOptions &options)
 {
-   std::string arguments = "--entry " + source.entry_point + " --subgroup-size " +
-                           std::to_string(options.subgroup_size) +
-                           (options.robust_buffer_access ? " --robust" : " --no-robust");
+   std::string arguments = "--entry " + source.entry_point;
+   // Without a size, weftc chooses as the driver does.
+   if (!options.may_widen_subgroups || options.subgroup_size != cpu::default_subgroup_size)
+      arguments += " --subgroup-size " + std::to_string(options.subgroup_size);
+   arguments += (options.robust_buffer_access ? " --robust" : " --no-robust");
    for (const SpecConstant &constant : source.spec_constants) {
       uint64_t value = 0;
       memcpy(&value, constant.value.data(), std::min(constant.value.size(), sizeof(value)));

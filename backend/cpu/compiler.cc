@@ -12,6 +12,7 @@
 #include "backend/cpu/passes.h"
 #include "backend/cpu/specialize/compile_queue.h"
 #include "backend/cpu/specialize/specialize_branches.h"
+#include "backend/cpu/subgroup_width.h"
 
 #include "nir_passes/shader_key.h"
 #include "nir_passes/shader_text.h"
@@ -78,18 +79,14 @@ Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
    return &found;
 }
 
-Result<LoweredShader> lower(const ShaderSource &source, const CompileOptions &compile_options)
-{
-   const uint32_t W =
-      compile_options.subgroup_size ? compile_options.subgroup_size : default_subgroup_size;
-   if (W != 8 && W != 16 && W != 32 && W != 64)
-      return Error{"the subgroup size " + std::to_string(W) + " is not 8, 16, 32 or 64"};
-   const bool tiles = compile_options.native_tiles.value_or(!options().has_debug("registers"));
-   const Result<const CpuFeatures *> features = features_for(compile_options.instruction_set);
-   if (!features)
-      return features.error();
+namespace {
 
-   const Dump dump = with_debug_output(compile_options.dump);
+/// For one size. An attempt shows nothing: `dump` and `control` are empty.
+Result<LoweredShader> lower_for(uint32_t W, const ShaderSource &source,
+                                const CompileOptions &compile_options, const CpuFeatures &features,
+                                const Dump &dump, PassControl *control)
+{
+   const bool tiles = compile_options.native_tiles.value_or(!options().has_debug("registers"));
    Result<Shader> shader = lower_for_cpu(
       source, {.target = {.subgroup_size = W,
                           .form = tiles ? MatrixForm::private_tiles : MatrixForm::registers,
@@ -100,10 +97,38 @@ Result<LoweredShader> lower(const ShaderSource &source, const CompileOptions &co
                .matrices = compile_options.matrices.value_or(supported_matrices()),
                .bindings = compile_options.bindings,
                .observe = show_text(dump),
-               .control = compile_options.control});
+               .control = control});
    if (!shader)
       return shader.error();
-   return LoweredShader{std::move(*shader), *features, W, compile_options.robust_buffer_access};
+   return LoweredShader{std::move(*shader), &features, W, compile_options.robust_buffer_access};
+}
+
+} // namespace
+
+Result<LoweredShader> lower(const ShaderSource &source, const CompileOptions &compile_options)
+{
+   uint32_t W =
+      compile_options.subgroup_size ? compile_options.subgroup_size : default_subgroup_size;
+   if (W != 8 && W != 16 && W != 32 && W != 64)
+      return Error{"the subgroup size " + std::to_string(W) + " is not 8, 16, 32 or 64"};
+   const Result<const CpuFeatures *> features = features_for(compile_options.instruction_set);
+   if (!features)
+      return features.error();
+
+   const Dump dump = with_debug_output(compile_options.dump);
+   if (compile_options.may_widen_subgroups && may_prefer_wide_subgroups(source, **features)) {
+      Result<LoweredShader> wide =
+         lower_for(wide_subgroup_size, source, compile_options, **features, {}, nullptr);
+      if (!wide)
+         return wide;
+      const bool is_watched = dump || compile_options.control;
+      if (prefers_wide_subgroups(*wide)) {
+         if (!is_watched)
+            return wide;
+         W = wide_subgroup_size;
+      }
+   }
+   return lower_for(W, source, compile_options, **features, dump, compile_options.control);
 }
 
 Result<TranslatedShader> translate(LoweredShader shader, const CompileOptions &options,
@@ -216,12 +241,13 @@ std::string host_name()
 CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)
 {
    // All members by name: one more and this does not compile.
-   [[maybe_unused]] const auto &[subgroup_size, bindings, robust_buffer_access, native_tiles,
-                                 instruction_set, matrices, dump, control, statistics] = options;
+   [[maybe_unused]] const auto &[subgroup_size, may_widen_subgroups, bindings, robust_buffer_access,
+                                 native_tiles, instruction_set, matrices, dump, control,
+                                 statistics] = options;
    KeyBuilder key("program");
    key.add_bytes(cache_uuid());
    add_to_key(key, source);
-   key.add(subgroup_size, bindings.size());
+   key.add(subgroup_size, may_widen_subgroups, bindings.size());
    for (const auto &[set, binding, slot, offset, stride, count, inline_data, variable_count,
                      is_mutable] : bindings)
       key.add(set, binding, slot, offset, stride, count, inline_data, variable_count, is_mutable);

@@ -58,6 +58,8 @@ struct CompileStatistics {
 
 struct CompileOptions {
    uint32_t subgroup_size = 0; ///< 8, 16, 32 or 64; 0: default_subgroup_size
+   /// The size may be another one if the shader cannot see it (subgroup_width.h).
+   bool may_widen_subgroups = false;
    /// The memory blocks are DispatchState::sets, the descriptors BufferDescriptors.
    std::vector<BindingLayout> bindings;
    /// Out-of-bounds accesses through descriptors read zeros and write nothing.

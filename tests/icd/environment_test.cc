@@ -372,7 +372,7 @@ TEST_F(EnvironmentTest, DumpedShaders)
    for (const auto &entry : std::filesystem::directory_iterator(scratch.path)) {
       modules += entry.path().extension() == ".spv" && contents(entry.path()).size() > 1000;
       arguments += entry.path().extension() == ".args" &&
-                   contents(entry.path()).starts_with("--entry main --subgroup-size 32 --robust");
+                   contents(entry.path()).starts_with("--entry main --robust");
    }
    EXPECT_EQ(modules, 1u);
    EXPECT_EQ(arguments, 2u);

@@ -123,6 +123,7 @@ Result<std::shared_ptr<const cpu::Program>> compile(const ShaderSource &source,
       return layout.error();
    cpu::CompileOptions cpu_options = {
       .subgroup_size = path.subgroup_size,
+      .may_widen_subgroups = !path.subgroup_size,
       .bindings = layout->bindings,
       .robust_buffer_access = path.robust_access,
       .native_tiles = path.through_spirv || path.matrices == Matrices::tiles,

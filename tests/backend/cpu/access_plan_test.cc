@@ -226,6 +226,18 @@ TEST_F(AccessPlanTest, PrivateMemory)
    EXPECT_EQ(plan_of(load_scratch(load(times(index, 4)))), "lanewise");
 }
 
+/// A chunk of shared memory is often made of several stores, for which its load waits.
+TEST_F(AccessPlanTest, SharedMemoryIsLoadedByFewChunks)
+{
+   const auto place = [&](uint64_t pair) {
+      return nir_iadd(b, times(nir_udiv_imm(b, lane, 2), pair),
+                      times(nir_iand_imm(b, lane, 1), 20));
+   };
+   EXPECT_TRUE(plan_of(load(place(72))).starts_with("chunks 0 1 2 3 4 5 6 7 8"));
+   EXPECT_TRUE(plan_of(shader.load_shared(place(72), 1, 32)).starts_with("steps of 2 lanes"));
+   EXPECT_TRUE(plan_of(shader.load_shared(place(36), 1, 32)).starts_with("chunks 0 1 2 3 4"));
+}
+
 /// Two loads share a guard; fields of one struct share chunks.
 TEST_F(AccessPlanTest, BlocksHaveOneGuard)
 {

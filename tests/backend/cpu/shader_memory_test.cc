@@ -159,6 +159,56 @@ void main() {
    }
 }
 
+/// The lanes of a register touch one run of memory for some strides, and none for others.
+TEST_P(ShaderMemory, RunsBehindADivision)
+{
+   constexpr uint32_t lanes = 64, words = 150, places = 256;
+   auto program = compile_with(R"(
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer N { uint stride, is_active[]; };
+layout(set = 0, binding = 1) buffer D { uint data[]; };
+layout(set = 0, binding = 2) buffer O { uint o[]; };
+shared uint copied[256];
+void main() {
+   const uint l = gl_LocalInvocationIndex, at = l / stride * 2 * stride + l % stride;
+   for (uint i = l; i < 256; i += 64)
+      copied[i] = 0;
+   barrier();
+   if (is_active[l] != 0) {
+      const uint word = data[at];
+      copied[at + stride] = word;
+      data[at + stride] = word + 1;
+   }
+   barrier();
+   for (uint i = l; i < 256; i += 64)
+      o[i] = copied[i];
+})",
+                               3);
+   ASSERT_TRUE(program) << program.error().message;
+   std::mt19937_64 random(test::test_seed());
+   std::vector<uint32_t> n(1 + lanes), data(words), o(places);
+   const BufferDescriptor set[] = {descriptor(n), descriptor(data), descriptor(o)};
+   for (uint32_t round = 0; round < 256; round++) {
+      const uint32_t stride = n[0] = 1 + round % 64;
+      for (uint32_t l = 0; l < lanes; l++)
+         n[1 + l] = round < 64 || random() % 2;
+      for (uint32_t &word : data)
+         word = uint32_t(random());
+      std::vector<uint32_t> expected_data = data, expected(places);
+      for (uint32_t l = 0; l < lanes; l++) {
+         const uint32_t at = l / stride * 2 * stride + l % stride;
+         if (!n[1 + l])
+            continue;
+         const uint32_t word = expected[at + stride] = at < words ? data[at] : 0;
+         if (at + stride < words)
+            expected_data[at + stride] = word + 1;
+      }
+      ASSERT_TRUE(run(**program, set));
+      ASSERT_EQ(o, expected) << "stride " << stride << ", round " << round;
+      ASSERT_EQ(data, expected_data) << "stride " << stride << ", round " << round;
+   }
+}
+
 /// Reads beyond an inline uniform block return zeros, for an index per lane and for a uniform
 /// index.
 TEST_P(ShaderMemory, InlineUniformBlocksHaveBounds)

@@ -76,7 +76,7 @@ llvm::Function *StridedAccess::lanewise_function(bool stores)
       access.region.base = nullptr;
    }
    if (!plan.access.is_volatile)
-      access_row(stores, access, active, all_offsets);
+      access_rows(stores, access, active, all_offsets);
    if (stores)
       scatter(access);
    else
@@ -196,42 +196,60 @@ void StridedAccess::scatter(const LanewiseAccess &access)
    b.SetInsertPoint(after);
 }
 
-/// Emits a branch for active lanes that touch one run of memory, as is common if addresses come
-/// from divisions by run-time values. The branch accesses the run and returns from the function.
-void StridedAccess::access_row(bool stores, const LanewiseAccess &access, Value *active,
-                               Value *all_offsets)
+/// Emits a branch for active lanes that touch one run of memory in each group of lanes, as is
+/// common if addresses come from divisions by run-time values. The branch accesses the runs and
+/// returns from the function.
+void StridedAccess::access_rows(bool stores, const LanewiseAccess &access, Value *active,
+                                Value *all_offsets)
 {
-   const AccessPlan row_plan = plan_row(plan_context(t), plan.access);
-   StridedAccess row = {t, row_plan, access.region, nullptr};
-   const bool masked = row_plan.form == AccessForm::masked;
+   const AccessPlan rows_plan = plan_rows(plan_context(t), plan.access);
+   StridedAccess rows = {t, rows_plan, access.region, nullptr};
+   const bool masked = rows_plan.form == AccessForm::masked;
 
-   llvm::Type *type = offsets->getType()->getScalarType();
-   Value *first = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, access.active, b.getFalse());
-   first = b.CreateAnd(first, b.getInt64(t.W - 1)); // any lane if none is active
-   Value *distance = b.CreateMul(first, b.getInt64(element()));
-   Value *begin = b.CreateSub(b.CreateLoad(type, b.CreateGEP(type, access.offsets, first)),
-                              b.CreateTrunc(distance, type));
-   llvm::SmallVector<llvm::Constant *, 64> steps;
-   for (unsigned l = 0; l < t.W; l++)
-      steps.push_back(llvm::ConstantInt::get(type, uint64_t(l) * element()));
-   row.offsets = b.CreateAdd(t.splat(begin), llvm::ConstantVector::get(steps));
-   Value *apart = t.bits_of(b.CreateICmpNE(all_offsets, row.offsets));
+   rows.offsets = offsets_of_rows(access, rows_plan);
+   Value *apart = t.bits_of(b.CreateICmpNE(all_offsets, rows.offsets));
    apart = masked ? b.CreateAnd(active, apart) : b.CreateOr(b.CreateNot(active), apart);
 
    llvm::Function *function = b.GetInsertBlock()->getParent();
-   auto *together_block = llvm::BasicBlock::Create(t.context, "row", function),
+   auto *together_block = llvm::BasicBlock::Create(t.context, "rows", function),
         *apart_block = llvm::BasicBlock::Create(t.context, "apart", function);
    b.CreateCondBr(b.CreateIsNull(apart), together_block, apart_block);
    b.SetInsertPoint(together_block);
    if (stores) {
       Value *all = b.CreateAlignedLoad(packed_type(), access.data, llvm::Align(1));
-      masked ? row.store_masked(all, t.lanes_of(active)) : row.store_groups(all);
+      masked ? rows.store_masked(all, t.lanes_of(active)) : rows.store_groups(all);
    } else {
-      b.CreateAlignedStore(masked ? row.load_masked(t.lanes_of(active)) : row.load_groups(),
+      b.CreateAlignedStore(masked ? rows.load_masked(t.lanes_of(active)) : rows.load_groups(),
                            access.data, llvm::Align(1));
    }
    b.CreateRetVoid();
    b.SetInsertPoint(apart_block);
+}
+
+/// The offsets of rows from each group's first active lane on. A group without active lanes begins
+/// anywhere.
+Value *StridedAccess::offsets_of_rows(const LanewiseAccess &access, const AccessPlan &rows)
+{
+   llvm::Type *type = offsets->getType()->getScalarType();
+   const unsigned group = rows.pattern().group;
+   Value *begins = llvm::PoisonValue::get(llvm::FixedVectorType::get(type, rows.groups()));
+   for (unsigned g = 0; g < rows.groups(); g++) {
+      Value *lanes = b.CreateOr(b.CreateLShr(access.active, b.getInt64(g * group)),
+                                b.getInt64(uint64_t(1) << (group - 1)));
+      Value *first = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, lanes, b.getTrue());
+      Value *offset = b.CreateLoad(
+         type, b.CreateGEP(type, access.offsets, b.CreateNUWAdd(first, b.getInt64(g * group))));
+      Value *distance = b.CreateTrunc(b.CreateNUWMul(first, b.getInt64(element())), type);
+      begins = b.CreateInsertElement(begins, b.CreateSub(offset, distance), uint64_t(g));
+   }
+   llvm::SmallVector<int, 64> group_of_lane;
+   llvm::SmallVector<llvm::Constant *, 64> steps;
+   for (unsigned l = 0; l < t.W; l++) {
+      group_of_lane.push_back(int(l / group));
+      steps.push_back(llvm::ConstantInt::get(type, uint64_t(l % group) * element()));
+   }
+   return b.CreateAdd(b.CreateShuffleVector(begins, group_of_lane),
+                      llvm::ConstantVector::get(steps));
 }
 
 } // namespace weft::cpu

@@ -96,8 +96,9 @@ struct StridedAccess {
    llvm::Value *lane_element(const LanewiseAccess &, llvm::Value *lane);
    template <typename Use>
    void for_each_lane(Use use);
-   void access_row(bool stores, const LanewiseAccess &, llvm::Value *active,
-                   llvm::Value *all_offsets);
+   void access_rows(bool stores, const LanewiseAccess &, llvm::Value *active,
+                    llvm::Value *all_offsets);
+   llvm::Value *offsets_of_rows(const LanewiseAccess &, const AccessPlan &rows);
    void gather(const LanewiseAccess &, llvm::Value *safe_offsets);
    void scatter(const LanewiseAccess &);
    void access_lanewise(bool stores, llvm::Value *data);

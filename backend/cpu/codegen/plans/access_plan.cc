@@ -79,14 +79,19 @@ bool needs_only_mask(const AccessFacts &facts)
    return !facts.lanes.fixed && !(facts.is_checked && facts.access.components > 1);
 }
 
-/// The chunks from lane 0's address on that are loaded whole; none if other vectors are as few.
+/// The chunks from lane 0's address on that are loaded whole; none if other vectors are as few. In
+/// shared memory, none if they are half as many: lanes have just stored it, and a vector of several
+/// stores waits for all of them.
 std::vector<bool> own_chunks(const PlanContext &context, const AccessPlan &plan)
 {
    if (!may_load_chunks(context, plan))
       return {};
    std::vector<bool> used;
    add_chunks(used, plan.lanes.fixed->from_first, 0, plan.access.element());
-   return size_t(std::ranges::count(used, true)) < plan.instructions() ? used : std::vector<bool>();
+   const size_t chunks = size_t(std::ranges::count(used, true));
+   const bool worthwhile = plan.access.space == Space::shared ? 2 * chunks <= plan.instructions()
+                                                              : chunks < plan.instructions();
+   return worthwhile ? used : std::vector<bool>();
 }
 
 AccessForm form_of_runs(const AccessPlan &plan)
@@ -192,13 +197,15 @@ AccessPlan plan_store(const PlanContext &context, const AccessFacts &facts)
    return plan;
 }
 
-AccessPlan plan_row(const PlanContext &context, const Access &access)
+AccessPlan plan_rows(const PlanContext &context, const Access &access)
 {
    AccessPlan plan;
    plan.access = access;
    plan.access.invariant = false;
    plan.W = context.W;
-   plan.lanes = {{context.W, int64_t(access.element())}};
+   const unsigned group =
+      std::clamp(context.target.vector_bits / 8 / access.element(), 2u, context.W);
+   plan.lanes = {{std::bit_floor(group), int64_t(access.element())}};
    plan.form = has_masked_runs(context, plan) ? AccessForm::masked : AccessForm::runs;
    return plan;
 }

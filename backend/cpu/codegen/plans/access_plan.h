@@ -126,9 +126,9 @@ LaneAddresses lane_addresses(const PlanContext &, const LanePattern &, const Lan
 
 AccessPlan plan_load(const PlanContext &, const AccessFacts &);
 AccessPlan plan_store(const PlanContext &, const AccessFacts &);
-/// The plan for a row: all lanes' elements touch, and nothing checks bounds. It is masked if the
-/// CPU has masked instructions for the elements.
-AccessPlan plan_row(const PlanContext &, const Access &);
+/// The plan for rows: the elements of each group of lanes touch and fill a register, and nothing
+/// checks bounds. It is masked if the CPU has masked instructions for the elements.
+AccessPlan plan_rows(const PlanContext &, const Access &);
 
 /// Whether shuffles can extract the elements of a regular load from chunks.
 bool may_load_chunks(const PlanContext &, const AccessPlan &);
