@@ -24,8 +24,8 @@ constexpr unsigned register_bits = 512, registers = 32;
 /// A barrier spills all registers in any case, and wide subgroups have half of the barriers.
 constexpr unsigned registers_with_barriers = 40;
 
-/// Capabilities of instructions and built-ins that do not depend on subgroups. Those that are
-/// missing here only cost speed.
+/// Capabilities of instructions and built-ins that do not depend on subgroups. A missing one
+/// costs only speed.
 constexpr SpvCapability without_subgroups[] = {
    SpvCapabilityMatrix,
    SpvCapabilityShader,

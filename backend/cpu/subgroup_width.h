@@ -3,8 +3,9 @@
 
 /// The subgroup size of shaders that cannot see it.
 ///
-/// Wide subgroups share more: a uniform value is computed and loaded for more lanes, and a workgroup
-/// has fewer subgroups to switch between at a barrier. But each value takes more registers.
+/// Wide subgroups share more: a uniform value is computed and loaded for more lanes, and a
+/// workgroup has fewer subgroups to switch between at a barrier. But each value takes more
+/// registers.
 
 #pragma once
 
@@ -15,8 +16,8 @@ namespace weft::cpu {
 
 constexpr uint32_t wide_subgroup_size = 64;
 
-/// Whether it is worth lowering a shader for wide subgroups, to ask prefers_wide_subgroups(): the
-/// CPU has the registers, and the module is small and uses no capability of subgroups.
+/// Whether it is worth lowering a shader for wide subgroups, and calling prefers_wide_subgroups():
+/// the CPU has the registers, and the module is small and uses no capability of subgroups.
 bool may_prefer_wide_subgroups(const ShaderSource &, const CpuFeatures &);
 
 /// Whether a shader that was lowered for wide subgroups fills them and keeps its values in

@@ -10,8 +10,8 @@
 namespace weft::cpu {
 
 /// The most bits of each lane that vectors hold at one place of the entry point. Uniform values and
-/// integers in steps from lane to lane, as addresses are, count nothing: both are scalars. The entry
-/// point has divergence information.
+/// integers in steps from lane to lane, as addresses are, count nothing: both are scalars. The
+/// entry point has divergence information.
 uint32_t most_live_bits(nir_shader *, const LaneAnalysis &);
 
 } // namespace weft::cpu
