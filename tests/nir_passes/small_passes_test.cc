@@ -10,6 +10,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
 namespace weft {
 namespace {
 
@@ -169,6 +174,42 @@ TEST(DeadWriteVars, RemembersAsMuchAsItMayCompare)
       EXPECT_EQ(test::count(test::body(stores.built.shader.get()), "@store_deref"),
                 others + 1 + (others < remembered ? 0 : 1))
          << others;
+   }
+}
+
+/// The number of the bits of a half, not of infinity. The bits of infinity give the power of two
+/// that follows the largest half.
+double number_of_half(unsigned bits)
+{
+   return bits < 0x400 ? std::ldexp(bits, -24)
+                       : std::ldexp(0x400 | (bits & 0x3ff), int(bits >> 10) - 25);
+}
+
+TEST(ConstantFolding, RoundsDoublesToHalvesOnce)
+{
+   Built built;
+   nir_builder *b = &built.b;
+   std::vector<std::pair<nir_intrinsic_instr *, unsigned>> stores;
+   const auto convert = [&](double number, unsigned half) {
+      for (const unsigned sign : {0u, 0x8000u}) {
+         nir_def *value = nir_f2f16(b, nir_imm_double(b, sign ? -number : number));
+         stores.emplace_back(nir_store_shared(b, value, nir_imm_int(b, 0)), half | sign);
+      }
+   };
+   constexpr double infinity = std::numeric_limits<double>::infinity();
+   for (unsigned half = 0; half < 0x7c00; half += half < 0x400 ? 1 : 31) {
+      const double tie = (number_of_half(half) + number_of_half(half + 1)) / 2;
+      convert(std::nextafter(tie, 0), half);
+      convert(tie, half + half % 2);
+      convert(std::nextafter(tie, infinity), half + 1);
+   }
+   convert(65520, 0x7c00);
+   convert(1.9e300, 0x7c00);
+   convert(infinity, 0x7c00);
+   nir_opt_constant_folding(built.shader.get());
+   for (const auto &[store, half] : stores) {
+      ASSERT_TRUE(nir_src_is_const(store->src[0]));
+      ASSERT_EQ(nir_src_as_uint(store->src[0]), half);
    }
 }
 
