@@ -86,6 +86,10 @@ bool prefers_wide_subgroups(LoweredShader &shader)
    const uint16_t *size = nir->info.workgroup_size;
    if (uint32_t(size[0]) * size[1] * size[2] % wide_subgroup_size)
       return false;
+   // A default subgroup would be a part of one row of invocations, which usually access one run of
+   // memory. A wide one would be parts of two rows.
+   if (size[0] % default_subgroup_size == 0 && size[0] % wide_subgroup_size != 0)
+      return false;
    uint32_t instructions = 0;
    nir_foreach_block(block, nir_shader_get_entrypoint(nir))
       instructions += exec_list_length(&block->instr_list);

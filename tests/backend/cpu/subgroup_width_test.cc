@@ -92,6 +92,17 @@ TEST(SubgroupWidth, WorkgroupsFillTheirSubgroups)
    EXPECT_EQ(size_of(shader_of("o[i] = a[i];", "192")), wide());
 }
 
+TEST(SubgroupWidth, SubgroupsOfOneRowStayInIt)
+{
+   const auto width = [](const char *x, const char *y) {
+      return size_of(
+         shader_of("o[i] = a[i];", std::string(x) + ", local_size_y = " + std::string(y)));
+   };
+   EXPECT_EQ(width("32", "8"), default_subgroup_size);
+   EXPECT_EQ(width("16", "16"), wide());
+   EXPECT_EQ(width("64", "4"), wide());
+}
+
 TEST(SubgroupWidth, ValuesStayInRegisters)
 {
    EXPECT_EQ(size_of(shader_of(many_values(4))), wide());
