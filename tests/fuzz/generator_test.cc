@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Random programs: a seed repeats its program, and all kinds of statements, types and memories occur.
+/// Random programs: a seed repeats its program; all kinds of statements, types and memories occur.
 
 #include "tests/e2e/glsl.h"
 #include "tests/fuzz/generate.h"
