@@ -321,8 +321,8 @@ private:
                                  .push_bytes = uint32_t(push.size()),
                                  .subgroup_size = program.subgroup_size,
                                  .spec_constants = constants});
-      pipeline.dispatch(descriptors, {program.groups_x(), program.groups_y, program.groups_z},
-                        std::span<const std::byte>(push));
+      pipeline.dispatch_with(descriptors, {program.groups_x(), program.groups_y, program.groups_z},
+                             std::span<const std::byte>(push));
       return compare(program, expected, [&](size_t m) { return memories[m]->read(); });
    }
 

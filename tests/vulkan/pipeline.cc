@@ -246,11 +246,11 @@ void Pipeline::dispatch(const std::vector<BufferRange> &buffers, Groups groups,
    std::vector<Descriptor> descriptors;
    for (const BufferRange &range : buffers)
       descriptors.push_back({.buffer = {range.buffer->handle(), range.offset, range.size}});
-   dispatch(descriptors, groups, push, times);
+   dispatch_with(descriptors, groups, push, times);
 }
 
-void Pipeline::dispatch(const std::vector<Descriptor> &descriptors, Groups groups,
-                        std::span<const std::byte> push, uint32_t times)
+void Pipeline::dispatch_with(const std::vector<Descriptor> &descriptors, Groups groups,
+                             std::span<const std::byte> push, uint32_t times)
 {
    write_descriptors(descriptors);
    const VkCommandBuffer commands = record(groups, push, times);

@@ -47,8 +47,8 @@ public:
 
    /// Waits for the end of `times` dispatches in one submission. The descriptors fill the array
    /// elements of the bindings in order.
-   void dispatch(const std::vector<Descriptor> &, Groups groups = {},
-                 std::span<const std::byte> push = {}, uint32_t times = 1);
+   void dispatch_with(const std::vector<Descriptor> &, Groups groups = {},
+                      std::span<const std::byte> push = {}, uint32_t times = 1);
    /// The same with buffers only.
    void dispatch(const std::vector<BufferRange> &buffers, Groups groups = {},
                  std::span<const std::byte> push = {}, uint32_t times = 1);
