@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """ci/bench programs: the time until the first result of foreign programs."""
 
-import pathlib
 import os
+import pathlib
 import statistics
 import subprocess
+import threading
 import time
 
 import client_libraries
@@ -49,16 +50,15 @@ def first_result(root, command, variables):
     taken = None
     with subprocess.Popen(root.command(command, variables), stdout=subprocess.PIPE, text=True,
                           stderr=subprocess.DEVNULL) as process:
-        killer = subprocess.Popen(['sh', '-c', f'sleep {LONGEST}; kill -9 {process.pid}'])
-        others.add(killer.pid)
+        killer = threading.Timer(LONGEST, process.kill)
+        killer.start()
         for line in process.stdout:
             if 'FAIL' in line:
                 fail(f'a wrong result: {line}')
             if 'pass' in line.split():
                 taken = time.monotonic() - start, processor_seconds(others)
                 break
-        killer.kill()
-        killer.wait()
+        killer.cancel()
         try:
             process.communicate(timeout=AFTERWARDS)
         except subprocess.TimeoutExpired:

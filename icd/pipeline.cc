@@ -3,6 +3,7 @@
 
 #include "icd/pipeline.h"
 
+#include "icd/catching.h"
 #include "icd/device.h"
 #include "icd/pipeline_binary.h"
 #include "icd/program_object.h"
@@ -14,7 +15,6 @@
 #include "vk_log.h"
 
 #include <cstring>
-#include <exception>
 #include <map>
 
 namespace weft {
@@ -99,12 +99,8 @@ VkResult create_pipeline(Device *device, vk_pipeline_cache *cache,
    if (!pipeline)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
 
-   VkResult result;
-   try {
-      result = make_shader(device, cache, info, flags, pipeline, feedback);
-   } catch (const std::exception &e) {
-      result = vk_errorf(device, VK_ERROR_OUT_OF_HOST_MEMORY, "%s", e.what());
-   }
+   const VkResult result =
+      catching(device, [&] { return make_shader(device, cache, info, flags, pipeline, feedback); });
 
    if (result != VK_SUCCESS) {
       delete pipeline->representations;

@@ -3,6 +3,7 @@
 
 #include "icd/pipeline_binary.h"
 
+#include "icd/catching.h"
 #include "icd/device.h"
 #include "icd/log.h"
 #include "icd/pipeline.h"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <new>
 #include <span>
 #include <string>
@@ -103,17 +103,6 @@ VkResult create_binary(Device *device, const VkPipelineBinaryCreateInfoKHR &info
    binary->shader = std::move(shader);
    *out = PipelineBinary_to_handle(binary);
    return VK_SUCCESS;
-}
-
-/// The standard library's exceptions (no memory) as a result.
-template <typename F>
-VkResult catching(Device *device, F f)
-{
-   try {
-      return f();
-   } catch (const std::exception &e) {
-      return vk_errorf(device, VK_ERROR_OUT_OF_HOST_MEMORY, "%s", e.what());
-   }
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "icd/shader_object.h"
 
+#include "icd/catching.h"
 #include "icd/creation_threads.h"
 #include "icd/device.h"
 #include "icd/log.h"
@@ -17,7 +18,6 @@
 #include "vk_log.h"
 
 #include <cstring>
-#include <exception>
 #include <memory>
 #include <new>
 #include <span>
@@ -57,14 +57,10 @@ VkResult create_shader(Device *device, const VkShaderCreateInfoEXT &info,
       return vk_errorf(device, VK_ERROR_INITIALIZATION_FAILED,
                        "vkCreateShadersEXT: the device has no stage but compute");
    ComputeShader shader = {};
-   VkResult result;
-   try {
-      result = info.codeType == VK_SHADER_CODE_TYPE_BINARY_EXT
-                  ? load_binary(device, info, &shader)
-                  : compile_spirv(device, info, &shader);
-   } catch (const std::exception &e) {
-      result = vk_errorf(device, VK_ERROR_OUT_OF_HOST_MEMORY, "%s", e.what());
-   }
+   const VkResult result = catching(device, [&] {
+      return info.codeType == VK_SHADER_CODE_TYPE_BINARY_EXT ? load_binary(device, info, &shader)
+                                                             : compile_spirv(device, info, &shader);
+   });
    if (result != VK_SUCCESS)
       return result;
    void *memory = vk_alloc2(&device->vk.alloc, allocator, sizeof(ShaderObject),
@@ -129,7 +125,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetShaderBinaryDataEXT(VkDevice _device, VkS
 {
    VK_FROM_HANDLE(Device, device, _device);
    VK_FROM_HANDLE(ShaderObject, object, _shader);
-   try {
+   return catching(device, [&] {
       const std::lock_guard lock(object->mutex);
       std::vector<std::byte> &binary = object->binary;
       if (binary.empty())
@@ -147,7 +143,5 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetShaderBinaryDataEXT(VkDevice _device, VkS
       memcpy(pData, binary.data(), binary.size());
       *pDataSize = binary.size();
       return VK_SUCCESS;
-   } catch (const std::exception &e) {
-      return vk_errorf(device, VK_ERROR_OUT_OF_HOST_MEMORY, "%s", e.what());
-   }
+   });
 }

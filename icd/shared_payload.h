@@ -5,7 +5,7 @@
 /// (VK_KHR_external_semaphore_fd, VK_KHR_external_fence_fd): a page of a memory file, to which its
 /// opaque file descriptors refer.
 ///
-///    signal: value, changes + 1, wake the futex ──► watchers of all devices ──► Progress::update()
+///    signal: value, changes + 1, wake the futex ──► each device's watcher ──► Progress::update()
 
 #pragma once
 

@@ -3,12 +3,12 @@
 
 #include "icd/sync.h"
 
+#include "icd/catching.h"
 #include "icd/device.h"
 
 #include "vk_log.h"
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 #include <utility>
 
@@ -100,7 +100,7 @@ VkResult export_payload(vk_device *device, TimelineSync *timeline, PayloadKind k
                         int *fd)
 {
    Progress &progress = progress_of(device);
-   try {
+   const VkResult result = catching(device, [&] {
       const std::lock_guard lock(progress.mutex);
       if (!timeline->shared)
          timeline->shared =
@@ -108,9 +108,10 @@ VkResult export_payload(vk_device *device, TimelineSync *timeline, PayloadKind k
       if (!timeline->shared)
          return vk_error(device, VK_ERROR_TOO_MANY_OBJECTS);
       timeline->shared->watch(progress);
-   } catch (const std::exception &e) {
-      return vk_errorf(device, VK_ERROR_OUT_OF_HOST_MEMORY, "%s", e.what());
-   }
+      return VK_SUCCESS;
+   });
+   if (result != VK_SUCCESS)
+      return result;
    *fd = timeline->shared->duplicate_file();
    return *fd < 0 ? vk_error(device, VK_ERROR_TOO_MANY_OBJECTS) : VK_SUCCESS;
 }
@@ -118,7 +119,7 @@ VkResult export_payload(vk_device *device, TimelineSync *timeline, PayloadKind k
 VkResult import_payload(vk_device *device, TimelineSync *timeline, PayloadKind kind, int fd)
 {
    Progress &progress = progress_of(device);
-   try {
+   return catching(device, [&] {
       std::shared_ptr<SharedPayload> payload = SharedPayload::open(fd, kind);
       if (!payload)
          return vk_errorf(device, VK_ERROR_INVALID_EXTERNAL_HANDLE,
@@ -127,10 +128,8 @@ VkResult import_payload(vk_device *device, TimelineSync *timeline, PayloadKind k
       // The old payload ends without the mutex: its watcher may need it.
       const std::lock_guard lock(progress.mutex);
       std::swap(timeline->shared, payload);
-   } catch (const std::exception &e) {
-      return vk_errorf(device, VK_ERROR_OUT_OF_HOST_MEMORY, "%s", e.what());
-   }
-   return VK_SUCCESS;
+      return VK_SUCCESS;
+   });
 }
 
 VkResult import_timeline(vk_device *device, vk_sync *sync, int fd)

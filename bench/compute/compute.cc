@@ -15,8 +15,6 @@
 #include "bench/compute/cases.h"
 #include "bench/images/objects.h"
 
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -25,16 +23,6 @@ using namespace weft::bench;
 namespace {
 
 constexpr uint32_t bindings = 4;
-
-std::vector<char> read_file(const std::string &path)
-{
-   std::ifstream file(path, std::ios::binary);
-   if (!file) {
-      fprintf(stderr, "compute: %s cannot be read\n", path.c_str());
-      exit(1);
-   }
-   return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// A case on one device.
 class DeviceCase {
@@ -49,7 +37,7 @@ public:
       make_set();
       first = measure([&] {
          for (const std::string &shader : c.shaders)
-            pipelines.push_back(make_pipeline(read_file(folder + "/" + shader + ".spv")));
+            pipelines.push_back(make_pipeline(device, layout, folder + "/" + shader + ".spv"));
          work.emplace(device, [&](VkCommandBuffer commands) { record(commands, c); });
          work->run();
       });
@@ -132,30 +120,6 @@ private:
          };
          vkUpdateDescriptorSets(device.device, 1, &write, 0, nullptr);
       }
-   }
-
-   VkPipeline make_pipeline(const std::vector<char> &code) const
-   {
-      const VkShaderModuleCreateInfo module_info = {
-         .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-         .codeSize = code.size(),
-         .pCode = reinterpret_cast<const uint32_t *>(code.data()),
-      };
-      VkShaderModule shader;
-      check(vkCreateShaderModule(device.device, &module_info, nullptr, &shader),
-            "vkCreateShaderModule");
-      const VkComputePipelineCreateInfo info = {
-         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                   .module = shader,
-                   .pName = "main"},
-         .layout = layout,
-      };
-      VkPipeline pipeline;
-      check(vkCreateComputePipelines(device.device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
-            "vkCreateComputePipelines");
-      return pipeline;
    }
 
    void record(VkCommandBuffer commands, const Case &c) const

@@ -12,8 +12,6 @@
 
 #include "bench/images/objects.h"
 
-#include <fstream>
-#include <iterator>
 #include <random>
 
 using namespace weft::bench;
@@ -153,39 +151,10 @@ struct Resources {
    }
 };
 
-std::vector<char> read_file(const std::string &path)
-{
-   std::ifstream file(path, std::ios::binary);
-   if (!file) {
-      fprintf(stderr, "images: %s cannot be read\n", path.c_str());
-      exit(1);
-   }
-   return {std::istreambuf_iterator<char>(file), {}};
-}
-
 Commands make_kernel(const Device &device, const Resources &resources, const std::string &module,
                      uint32_t extent)
 {
-   const std::vector<char> code = read_file(module);
-   const VkShaderModuleCreateInfo module_info = {
-      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-      .codeSize = code.size(),
-      .pCode = reinterpret_cast<const uint32_t *>(code.data()),
-   };
-   VkShaderModule shader;
-   check(vkCreateShaderModule(device.device, &module_info, nullptr, &shader),
-         "vkCreateShaderModule");
-   const VkComputePipelineCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-      .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                .module = shader,
-                .pName = "main"},
-      .layout = resources.layout,
-   };
-   VkPipeline pipeline;
-   check(vkCreateComputePipelines(device.device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
-         "vkCreateComputePipelines");
+   VkPipeline pipeline = make_pipeline(device, resources.layout, module);
    return Commands(device, [&](VkCommandBuffer commands) {
       vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
       vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, resources.layout, 0, 1,

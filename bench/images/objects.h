@@ -14,7 +14,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -214,6 +216,44 @@ inline VkSampler make_sampler(const Device &device, VkFilter filter)
    VkSampler sampler;
    check(vkCreateSampler(device.device, &info, nullptr, &sampler), "vkCreateSampler");
    return sampler;
+}
+
+/// The words of a SPIR-V module. Ends the process if the file cannot be read.
+inline std::vector<char> read_module(const std::string &path)
+{
+   std::ifstream file(path, std::ios::binary);
+   if (!file) {
+      fprintf(stderr, "%s cannot be read\n", path.c_str());
+      exit(1);
+   }
+   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A pipeline of a module's function "main".
+inline VkPipeline make_pipeline(const Device &device, VkPipelineLayout layout,
+                                const std::string &module)
+{
+   const std::vector<char> code = read_module(module);
+   const VkShaderModuleCreateInfo module_info = {
+      .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+      .codeSize = code.size(),
+      .pCode = reinterpret_cast<const uint32_t *>(code.data()),
+   };
+   VkShaderModule shader;
+   check(vkCreateShaderModule(device.device, &module_info, nullptr, &shader),
+         "vkCreateShaderModule");
+   const VkComputePipelineCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+      .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                .module = shader,
+                .pName = "main"},
+      .layout = layout,
+   };
+   VkPipeline pipeline;
+   check(vkCreateComputePipelines(device.device, VK_NULL_HANDLE, 1, &info, nullptr, &pipeline),
+         "vkCreateComputePipelines");
+   return pipeline;
 }
 
 /// One recorded piece of work.

@@ -115,6 +115,12 @@ constexpr int most_waits = 900; ///< of a second
 
 using Paths = std::vector<std::unique_ptr<Path>>;
 
+GeneratedProgram program_at(const Settings &settings, uint64_t index,
+                            const std::vector<MatrixOperation> &operations)
+{
+   return generate(settings.seed + index, operations, !settings.in_process);
+}
+
 /// The form of a program. Smaller programs made from it keep the form.
 forms::Form form_of(const Settings &settings, const Program &program)
 {
@@ -283,7 +289,7 @@ std::vector<uint32_t> choose_paths(const Settings &settings, const Paths &paths,
    const Paths paths = make_paths(settings.vulkan, settings.paths);
    for (uint64_t index = first; index < end; index++) {
       send(pipe, {Report::What::starts, uint32_t(paths.size()), index});
-      const GeneratedProgram g = generate(settings.seed + index, operations, !settings.in_process);
+      const GeneratedProgram g = program_at(settings, index, operations);
       const forms::Form form = form_of(settings, g.program);
       const Shader shader = make_shader(g.program, form);
       const std::vector<uint32_t> chosen = choose_paths(settings, paths, index, g.program);
@@ -339,8 +345,7 @@ void report_crash(const Settings &settings, const Report &last, const std::strin
    fflush(stdout);
    const pid_t pid = fork();
    if (pid == 0) {
-      const GeneratedProgram g =
-         generate(settings.seed + last.index, common_operations(), !settings.in_process);
+      const GeneratedProgram g = program_at(settings, last.index, common_operations());
       const Paths paths = make_paths(settings.vulkan, settings.paths);
       if (last.path >= paths.size()) {
          printf("program %llu, form %s: %s before any path\n%s", (unsigned long long)g.program.seed,
@@ -510,8 +515,7 @@ int main(int argc, char **argv)
    }
    if (settings.prints) {
       for (uint64_t i = 0; i < settings.count; i++) {
-         const GeneratedProgram g =
-            generate(settings.seed + i, common_operations(), !settings.in_process);
+         const GeneratedProgram g = program_at(settings, i, common_operations());
          printf("// seed %llu, form %s\n%s%s\n", (unsigned long long)g.program.seed,
                 std::string(weft::forms::name(form_of(settings, g.program))).c_str(),
                 describe(g.program).c_str(), to_glsl(g.program).c_str());

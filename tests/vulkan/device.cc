@@ -7,8 +7,10 @@
 #include "tests/vulkan/instance.h"
 #include "tests/vulkan/objects.h"
 #include "tests/vulkan/result.h"
+#include "tests/vulkan/time_limits.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -95,6 +97,22 @@ bool Device::has_extension(const char *name) const
       }
    }
    return std::find(extensions.begin(), extensions.end(), name) != extensions.end();
+}
+
+void Device::run(VkCommandBuffer commands)
+{
+   // Drivers may compile at the first dispatch, as Weft's does. LLVM can take half a minute for the
+   // layer's matrices in registers.
+   const VkResult result = submit_and_wait(device, queue, commands, hang_limit * 1'000'000'000ull);
+   if (result == VK_TIMEOUT) {
+      fprintf(stderr,
+              "commands have not finished after %u s: what they use cannot be destroyed, so this "
+              "ends here\n",
+              hang_limit);
+      _Exit(EXIT_FAILURE);
+   }
+   vkFreeCommandBuffers(device, pool, 1, &commands);
+   check(result, "submission");
 }
 
 void Device::create_device(bool robust)

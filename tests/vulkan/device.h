@@ -79,6 +79,9 @@ public:
    /// A type that the host can map: cached by the host, or local to the device, if one exists.
    uint32_t memory_type(uint32_t allowed, MemoryPlace) const;
 
+   /// Submits finished commands, waits for their end and frees them. Ends the process if they hang.
+   void run(VkCommandBuffer);
+
    /// Warnings and errors of VK_EXT_debug_utils since the last call.
    std::string take_messages();
 

@@ -5,7 +5,6 @@
 
 #include "tests/vulkan/objects.h"
 #include "tests/vulkan/result.h"
-#include "tests/vulkan/time_limits.h"
 
 namespace weft::vulkan {
 
@@ -149,11 +148,7 @@ void Image::run(VkCommandBuffer commands)
            VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
    barrier(VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
    check(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
-   const VkResult result =
-      submit_and_wait(device.device, device.queue, commands, hang_limit * 1'000'000'000ull);
-   if (result != VK_TIMEOUT)
-      vkFreeCommandBuffers(device.device, device.pool, 1, &commands);
-   check(result, "submission");
+   device.run(commands);
 }
 
 } // namespace weft::vulkan

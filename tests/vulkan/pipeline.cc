@@ -6,11 +6,8 @@
 #include "tests/vulkan/hooks.h"
 #include "tests/vulkan/objects.h"
 #include "tests/vulkan/result.h"
-#include "tests/vulkan/time_limits.h"
 
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <stdexcept>
 
 namespace weft::vulkan {
@@ -253,20 +250,7 @@ void Pipeline::dispatch_with(const std::vector<Descriptor> &descriptors, Groups 
                              std::span<const std::byte> push, uint32_t times)
 {
    write_descriptors(descriptors);
-   const VkCommandBuffer commands = record(groups, push, times);
-   // Drivers may compile at the first dispatch, as Weft's does. LLVM can take half a minute for the
-   // layer's matrices in registers.
-   const VkResult result =
-      submit_and_wait(device.device, device.queue, commands, hang_limit * 1'000'000'000ull);
-   if (result == VK_TIMEOUT) {
-      fprintf(stderr,
-              "a dispatch has not finished after %u s: what it uses cannot be destroyed, so this "
-              "ends here\n",
-              hang_limit);
-      _Exit(EXIT_FAILURE);
-   }
-   vkFreeCommandBuffers(device.device, device.pool, 1, &commands);
-   check(result, "submission");
+   device.run(record(groups, push, times));
 }
 
 } // namespace weft::vulkan
