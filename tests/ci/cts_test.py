@@ -5,6 +5,7 @@
 
 import importlib.machinery
 import importlib.util
+import json
 import pathlib
 import subprocess
 import sys
@@ -127,14 +128,44 @@ class RunTest(unittest.TestCase):
         self.assertEqual(run.returncode, 1, run.stdout)
         self.assertIn("only 3 passed, at least 44805 should", run.stdout)
 
+    def test_layer_that_breaks_a_case(self):
+        run = self.run_cts("", "--group", "subgroups", "--layered")
+        self.assertEqual(run.returncode, 1, run.stdout)
+        self.assertIn("2 pass on the driver alone, 1 under the layer; 1 pass on the driver alone only\n",
+                      run.stdout)
+        self.assertIn("compute.fails_layered  fail: Fail: wrong under the layer", run.stdout)
+        run = self.run_cts("", "--group", "subgroups", "--layered", "--filter", "*.pass")
+        self.assertEqual(run.returncode, 0, run.stdout)
+
+    def test_records(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            records = pathlib.Path(scratch, "records.json")
+            records.write_text('{"weft": {"subgroups": {"pass": 3}}, "other": {"compute": {"pass": 7}}}')
+            groups = ["--group", "subgroups", "--group", "compute", "--records", records]
+            run = self.run_cts("", *groups)
+            self.assertEqual(run.returncode, 1, run.stdout)
+            self.assertIn("only 3 passed, at least 4 should", run.stdout)
+            self.assertEqual(self.counts(run.stdout, "subgroups   "), [2, 3])
+            self.assertEqual(self.counts(run.stdout, "compute    "), [1, 7])
+            run = self.run_cts("", *groups, "--record", "weft")
+            self.assertEqual(run.returncode, 0, run.stdout)
+            self.assertEqual(json.loads(records.read_text())["weft"]["subgroups"],
+                             {"pass": 2, "fail": 0, "not supported": 0, "crash": 0, "timeout": 0})
+            self.assertEqual(self.run_cts("", *groups).returncode, 0)
+
+    def test_part_is_no_record(self):
+        run = self.run_cts("", "--every", "2", "--record", "weft")
+        self.assertEqual(run.returncode, 2, run.stdout)
+        self.assertIn("--record: only whole groups are recorded", run.stdout)
+
     def test_groups_leave_graphics_and_each_other_out(self):
         run = self.run_cts("", "--group", "subgroups", "--group", "memory_model", "--group", "compute",
                            "--min-pass", "2")
         self.assertEqual(run.returncode, 0, run.stdout)
-        self.assertEqual(self.counts(run.stdout, "subgroups vote"), [1, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "subgroups vote"), [2, 0, 0, 0, 0])
         self.assertEqual(self.counts(run.stdout, "compute pipeline"), [1, 0, 0, 0, 0])
         self.assertEqual(self.counts(run.stdout, "memory_model shared"), [2, 0, 0, 0, 0])
-        self.assertEqual(self.counts(run.stdout, "total"), [4, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "total"), [5, 0, 0, 0, 0])
 
     def test_pattern_without_reason(self):
         run = self.run_cts("*.fail\n")
