@@ -142,7 +142,7 @@ VkResult lower_shader(const Device &device, const ShaderRequest &request, Lowere
 
    const ShaderSource source = {request.words, request.entry_point,
                                 read_spec_constants(request.specialization)};
-   if (native && device.instance->settings.lowering == Lowering::automatic &&
+   if (native && device.instance->settings.lowering != Lowering::tiles &&
        owner_of(device, request, source) != spirv::MatrixOwner::layer)
       return VK_SUCCESS;
    const std::string refusal = compile(device, request, source, native, out);

@@ -170,6 +170,7 @@ VkResult read_facts(const Instance &instance, VkPhysicalDevice physical, DriverF
    VkPhysicalDeviceProperties properties;
    next.GetPhysicalDeviceProperties(physical, &properties);
    out.name = properties.deviceName;
+   out.device_type = properties.deviceType;
    out.driver_version = properties.driverVersion;
    out.version = std::min(instance.api_version, properties.apiVersion);
    out.max_workgroup_invocations = properties.limits.maxComputeWorkGroupInvocations;

@@ -30,6 +30,7 @@ struct DriverFacts {
    std::string name;
    std::string driver_name; ///< with its version, for messages
    VkDriverId driver_id = {};
+   VkPhysicalDeviceType device_type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
    uint32_t driver_version = 0; ///< as the driver packs it
    uint32_t version = 0;        ///< of Vulkan: the lower of the application's and the device's
    /// Whether the driver has vkGetPhysicalDeviceFeatures2 and Properties2. If not, the facts below

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// The number of the report's format, to be raised when a member changes.
-constexpr uint32_t format = 1;
+constexpr uint32_t format = 2;
 
 /// The members of a report: the one list for Writer and Reader.
 template <typename Visitor, typename Facts>
@@ -28,6 +28,7 @@ void visit_facts(Visitor &visit, Facts &facts)
    visit("driverName", facts.driver_name);
    visit("driverID", facts.driver_id);
    visit("driverVersion", facts.driver_version);
+   visit("deviceType", facts.device_type);
    visit.version("apiVersion", facts.version);
    visit("hasFeatureQueries", facts.has_queries);
    visit("hasComputeQueue", facts.has_compute_queue);

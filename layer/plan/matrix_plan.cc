@@ -125,6 +125,25 @@ std::string plan_operations(const PlanSettings &settings, MatrixPlan &device)
    return {};
 }
 
+/// The reason why programs would lose by an extension, so that the layer lists it only if a
+/// setting requests matrices; null: they gain. Programs that find matrices use them instead of
+/// their plain shaders.
+const char *why_slow(Extension extension, const MatrixPlan &device)
+{
+   // A lowered product is the arithmetic of a plain shader, with more loads. Drivers for CPUs that
+   // have matrices themselves keep them.
+   if (device.device_type == VK_PHYSICAL_DEVICE_TYPE_CPU)
+      return "on a CPU, programs are faster without lowered matrices (WEFT_LOWERING=always lowers "
+             "them)";
+   // Only NVIDIA's driver had the extension. Shaders like ncnn's divide their invocations by 32
+   // instead of gl_SubgroupSize: in smaller subgroups several compute the same matrix, in larger
+   // ones several matrices share a subgroup.
+   if (extension == Extension::nv_cooperative_matrix && device.subgroup_size != 32)
+      return "programs for it rely on subgroups of 32 invocations (WEFT_LOWERING=always ignores "
+             "this)";
+   return nullptr;
+}
+
 /// The reason why the layer does not support an extension; empty if it does.
 std::string reason_against(const ExtensionRow &row, const PlanSettings &settings,
                            const MatrixPlan &device)
@@ -134,8 +153,10 @@ std::string reason_against(const ExtensionRow &row, const PlanSettings &settings
    if (settings.identity && !settings.identity->lists(row.name))
       return std::string("the device is presented as ") + settings.identity->device_name +
              ", whose driver lacks the extension";
-   const char *obstacle = row.why_not_lowered(device);
-   return obstacle ? obstacle : "";
+   if (const char *obstacle = row.why_not_lowered(device))
+      return obstacle;
+   const char *loss = settings.hides_slow_matrices() ? why_slow(row.extension, device) : nullptr;
+   return loss ? loss : "";
 }
 
 /// Decides which of driver and layer support an extension, after its base.

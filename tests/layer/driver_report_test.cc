@@ -26,6 +26,7 @@ DriverFacts facts_of_driver()
    facts.driver_name = "driver, 1.2";
    facts.driver_id = VK_DRIVER_ID_MESA_RADV;
    facts.driver_version = 0xffffffff;
+   facts.device_type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
    facts.version = VK_MAKE_API_VERSION(0, 1, 3, 290);
    facts.has_queries = facts.has_compute_queue = true;
    facts.extensions = {{VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, 2}, {"VK_EXT_other", 7}};
@@ -84,6 +85,7 @@ TEST(DriverReport, ReturnsEveryMember)
    EXPECT_EQ(read->name, facts.name);
    EXPECT_EQ(read->driver_id, facts.driver_id);
    EXPECT_EQ(read->driver_version, facts.driver_version);
+   EXPECT_EQ(read->device_type, facts.device_type);
    EXPECT_EQ(read->version, facts.version);
    EXPECT_TRUE(read->has_queries && read->has_compute_queue);
    EXPECT_TRUE(read->has_extension("VK_EXT_other"));
@@ -142,8 +144,8 @@ TEST(DriverReport, ImplausibleMembers)
       report[name] = value;
       return problem_in(report);
    };
-   EXPECT_EQ(problem_with("weftDriverReport", 2),
-             "a report of format 2; this version reads format 1");
+   EXPECT_EQ(problem_with("weftDriverReport", 3),
+             "a report of format 3; this version reads format 2");
    EXPECT_EQ(problem_with("apiVersion", "1.3"),
              "apiVersion is no version of Vulkan, such as \"1.3.290\"");
    EXPECT_NE(problem_with("apiVersion", "9.3.1"), "");
@@ -181,7 +183,7 @@ TEST(DriverReport, ImplausibleMembers)
 
 TEST(DriverReport, TextThatIsNoReport)
 {
-   EXPECT_NE(problem_of("{\n\"weftDriverReport\": 1,\n}").find("line 3"), std::string::npos);
+   EXPECT_NE(problem_of("{\n\"weftDriverReport\": 2,\n}").find("line 3"), std::string::npos);
    EXPECT_NE(problem_of(""), "");
    EXPECT_EQ(problem_of("[]"), "not an object");
    EXPECT_EQ(problem_of("{}"), "weftDriverReport is missing");
@@ -220,6 +222,7 @@ TEST_F(DriverReportQuery, DescribesTheDriverAndNotTheLayer)
    const Result<DriverFacts> facts = read_driver_report(report());
    ASSERT_TRUE(facts) << facts.error().message;
    EXPECT_EQ(facts->driver_id, driver.id);
+   EXPECT_EQ(facts->device_type, driver.type);
    EXPECT_EQ(facts->version, VK_API_VERSION_1_3);
    EXPECT_TRUE(facts->native_extensions.has(Extension::khr_cooperative_matrix));
    EXPECT_EQ(facts->listed_matrices.size(), driver.native_properties.size());

@@ -56,6 +56,7 @@ public:
    uint32_t representations = 1; ///< of each pipeline
    bool feedback = true;
    VkDriverId id = VK_DRIVER_ID_MESA_VENUS;
+   VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
    bool equal_handles = false; ///< of equal modules
 
    /// Makes the n-th call from now of a command fail (0: the next).

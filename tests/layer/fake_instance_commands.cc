@@ -57,6 +57,7 @@ VkResult VKAPI_CALL enumerate_device_extension_properties(VkPhysicalDevice, cons
 void VKAPI_CALL get_properties(VkPhysicalDevice, VkPhysicalDeviceProperties *out)
 {
    *out = {.apiVersion = driver->api_version,
+           .deviceType = driver->type,
            .limits = {.maxComputeSharedMemorySize = 32768, .maxComputeWorkGroupInvocations = 1024}};
    strcpy(out->deviceName, "fake");
 }

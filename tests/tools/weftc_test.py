@@ -195,8 +195,8 @@ class Weftc(unittest.TestCase):
         self.assertFalse(os.path.exists(self.path("none")))
 
     REPORT = {
-        "weftDriverReport": 1, "deviceName": "A device", "driverName": "driver 1.2", "driverID": 22,
-        "driverVersion": 1, "apiVersion": "1.2.198", "hasFeatureQueries": True,
+        "weftDriverReport": 2, "deviceName": "A device", "driverName": "driver 1.2", "driverID": 22,
+        "driverVersion": 1, "deviceType": 1, "apiVersion": "1.2.198", "hasFeatureQueries": True,
         "hasComputeQueue": True, "extensions": {"VK_EXT_subgroup_size_control": 2},
         "matrixExtensions": [],
         "features": ["subgroupSizeControl", "vulkanMemoryModel", "shaderInt16", "shaderInt8"],

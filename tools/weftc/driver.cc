@@ -206,7 +206,9 @@ Result<DescribedDriver> parse_report(const std::string &text)
    const Result<layer::DriverFacts> facts = layer::read_driver_report(text);
    if (!facts)
       return facts.error();
-   layer::MatrixPlan plan = layer::plan_matrices(*facts, {});
+   layer::PlanSettings settings;
+   settings.lowering = layer::Lowering::always;
+   layer::MatrixPlan plan = layer::plan_matrices(*facts, settings);
    // Few programs enable robustBufferAccess2, which keeps accesses apart.
    layer::FeatureSet enabled = facts->features;
    enabled.set(layer::Feature::robust_buffer_access_2, false);
