@@ -171,7 +171,6 @@ void get_memory_limits(uint64_t heap_size, vk_properties *p)
    p->maxImageDimension3D = max_image_depth;
    p->maxImageDimensionCube = max_image_extent;
    p->maxImageArrayLayers = max_image_layers;
-   p->storageImageSampleCounts = VK_SAMPLE_COUNT_1_BIT;
    p->sampledImageColorSampleCounts = sample_counts;
    p->sampledImageIntegerSampleCounts = sample_counts;
    p->sampledImageDepthSampleCounts = sample_counts;

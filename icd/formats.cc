@@ -147,9 +147,8 @@ VkImageUsageFlags attachment_usages(VkFormatFeatureFlags2 features)
 /// Only images that may be attachments have several samples (VkImageFormatProperties).
 VkSampleCountFlags samples_of(const VkPhysicalDeviceImageFormatInfo2 &info)
 {
-   const bool may_have =
-      attachment_features(info.format) &&
-      may_have_samples(info.type, info.tiling, info.usage, info.flags, info.format);
+   const bool may_have = attachment_features(info.format) &&
+                         may_have_samples(info.type, info.tiling, info.flags, info.format);
    return may_have ? sample_counts : VkSampleCountFlags(VK_SAMPLE_COUNT_1_BIT);
 }
 

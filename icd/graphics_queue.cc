@@ -53,6 +53,9 @@ void get_graphics_limits(vk_properties *p)
    // Programs take a device without a version for a driver that is not finished, and hide it.
    if (settings().graphics_queue)
       p->conformanceVersion = {.major = 1, .minor = 3};
+   // Only formats of attachments have several samples (VkImageFormatProperties).
+   p->storageImageSampleCounts =
+      settings().graphics_queue ? sample_counts : VkSampleCountFlags(VK_SAMPLE_COUNT_1_BIT);
 }
 
 void get_graphics_features(vk_features *f)
@@ -62,6 +65,7 @@ void get_graphics_features(vk_features *f)
    f->dualSrcBlend = true;
    f->fillModeNonSolid = true;
    f->multiDrawIndirect = true;
+   f->shaderStorageImageMultisample = true;
    f->shaderDrawParameters = true;
 }
 

@@ -108,12 +108,12 @@ ImageLayout lay_out_image(const vk_image &image)
    return layout;
 }
 
-bool may_have_samples(VkImageType type, VkImageTiling tiling, VkImageUsageFlags usage,
-                      VkImageCreateFlags flags, VkFormat format)
+bool may_have_samples(VkImageType type, VkImageTiling tiling, VkImageCreateFlags flags,
+                      VkFormat format)
 {
    return type == VK_IMAGE_TYPE_2D && tiling == VK_IMAGE_TILING_OPTIMAL &&
-          !(usage & VK_IMAGE_USAGE_STORAGE_BIT) && !(flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT) &&
-          !vk_format_is_compressed(format) && !vk_format_get_ycbcr_info(format);
+          !(flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT) && !vk_format_is_compressed(format) &&
+          !vk_format_get_ycbcr_info(format);
 }
 
 VkImageFormatProperties image_limits(VkFormat format, VkImageType type)
@@ -142,7 +142,7 @@ static bool has_supported_samples(const VkImageCreateInfo &info)
 {
    return info.samples == VK_SAMPLE_COUNT_1_BIT ||
           (info.samples == VK_SAMPLE_COUNT_4_BIT && info.mipLevels == 1 &&
-           may_have_samples(info.imageType, info.tiling, info.usage, info.flags, info.format));
+           may_have_samples(info.imageType, info.tiling, info.flags, info.format));
 }
 
 bool is_within_limits(const VkImageCreateInfo &info)

@@ -61,9 +61,8 @@ ImageLayout lay_out_image(const vk_image &);
 /// The texels of an aspect; a stencil is the component R.
 std::optional<TexelFormat> plane_format(VkFormat, VkImageAspectFlags);
 
-/// The samples of images that shaders read, but do not store to.
 constexpr VkSampleCountFlags sample_counts = VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_4_BIT;
-bool may_have_samples(VkImageType, VkImageTiling, VkImageUsageFlags, VkImageCreateFlags, VkFormat);
+bool may_have_samples(VkImageType, VkImageTiling, VkImageCreateFlags, VkFormat);
 
 /// The largest images of a format and a type; whether an image keeps to them.
 VkImageFormatProperties image_limits(VkFormat, VkImageType);

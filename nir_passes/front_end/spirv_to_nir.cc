@@ -76,6 +76,8 @@ spirv_capabilities make_capabilities()
    c.UniformBufferArrayDynamicIndexing = true;
    c.StorageBufferArrayDynamicIndexing = true;
    c.ImageCubeArray = true;
+   c.ImageMSArray = true;
+   c.StorageImageMultisample = true;
    c.SampledCubeArray = true;
    c.ImageGatherExtended = true;
    c.StorageImageExtendedFormats = true;
@@ -129,9 +131,6 @@ spirv_capabilities make_capabilities()
 spirv_capabilities make_driver_capabilities()
 {
    spirv_capabilities c = make_capabilities();
-
-   c.ImageMSArray = true;
-   c.StorageImageMultisample = true;
 
    /* NIR has no name for the device's index. */
    c.DeviceGroup = false;

@@ -127,7 +127,7 @@ std::optional<unsigned> ImageShape::slice_coordinate() const
 bool is_supported(glsl_sampler_dim dim)
 {
    return dim == GLSL_SAMPLER_DIM_BUF || dim == GLSL_SAMPLER_DIM_1D || dim == GLSL_SAMPLER_DIM_2D ||
-          dim == GLSL_SAMPLER_DIM_3D || dim == GLSL_SAMPLER_DIM_CUBE;
+          dim == GLSL_SAMPLER_DIM_3D || dim == GLSL_SAMPLER_DIM_CUBE || dim == GLSL_SAMPLER_DIM_MS;
 }
 
 nir_def *load_size(nir_builder *b, const Descriptor &image, const ImageShape &shape,

@@ -44,12 +44,12 @@ struct ImageShape {
    bool is_array;
 
    bool has_rows() const { return dim != GLSL_SAMPLER_DIM_1D && dim != GLSL_SAMPLER_DIM_BUF; }
+   bool has_samples() const { return dim == GLSL_SAMPLER_DIM_MS; }
    /// The coordinate that counts slices: in a cube, layer * 6 + face.
    std::optional<unsigned> slice_coordinate() const;
 };
 constexpr unsigned cube_faces = 6;
 
-/// Only for images of one sample.
 bool is_supported(glsl_sampler_dim);
 /// The size of the first level, as a shader queries it.
 nir_def *load_size(nir_builder *, const Descriptor &, const ImageShape &, unsigned components);

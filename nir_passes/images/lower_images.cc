@@ -28,20 +28,38 @@ struct Image {
 
 constexpr unsigned wide_bytes = 8; ///< of a texel that is one integer of 64 bits
 
-Texel find_texel(nir_builder *b, const Image &image, nir_def *coordinates)
+/// The operands that select a texel.
+struct Coordinates {
+   nir_def *vector;
+   nir_def *sample; ///< only in images of several samples
+};
+
+/// Of a load, store or atomic.
+Coordinates coordinates_of(nir_intrinsic_instr *access)
+{
+   return {access->src[1].ssa, access->src[2].ssa};
+}
+
+Texel find_texel(nir_builder *b, const Image &image, const Coordinates &coordinates)
 {
    const auto member = [&](size_t offset) { return load_words(b, image.descriptor, offset, 1); };
-   nir_def *column = nir_channel(b, coordinates, 0);
+   nir_def *column = nir_channel(b, coordinates.vector, 0);
    Texel texel = {nir_ult(b, column, load_width(b, image.descriptor)), column, nir_imm_int(b, 0)};
-   const auto move = [&](unsigned coordinate, size_t count, size_t pitch) {
-      nir_def *number = nir_channel(b, coordinates, coordinate);
+   const auto move = [&](nir_def *number, size_t count, nir_def *pitch) {
       texel.is_inside = nir_iand(b, texel.is_inside, nir_ult(b, number, member(count)));
-      texel.row = nir_iadd(b, texel.row, nir_imul(b, number, member(pitch)));
+      texel.row = nir_iadd(b, texel.row, nir_imul(b, number, pitch));
    };
    if (image.shape.has_rows())
-      move(1, offsetof(ImageDescriptor, height), offsetof(ImageDescriptor, row_pitch));
+      move(nir_channel(b, coordinates.vector, 1), offsetof(ImageDescriptor, height),
+           member(offsetof(ImageDescriptor, row_pitch)));
+   const auto slice_pitch = [&] { return member(offsetof(ImageDescriptor, slice_pitch)); };
+   if (image.shape.has_samples())
+      move(coordinates.sample, offsetof(ImageDescriptor, samples), slice_pitch());
    if (const std::optional<unsigned> coordinate = image.shape.slice_coordinate())
-      move(*coordinate, offsetof(ImageDescriptor, slices), offsetof(ImageDescriptor, slice_pitch));
+      move(nir_channel(b, coordinates.vector, *coordinate), offsetof(ImageDescriptor, slices),
+           image.shape.has_samples()
+              ? nir_imul(b, slice_pitch(), member(offsetof(ImageDescriptor, samples)))
+              : slice_pitch());
    return texel;
 }
 
@@ -164,7 +182,7 @@ private:
       /* Nothing writes the texels while the shader runs. */
       image.access = gl_access_qualifier(image.access | ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER);
       nir_def *element = tex->src[nir_tex_instr_src_index(tex, nir_tex_src_coord)].src.ssa;
-      return replace_by_load(&tex->def, image, element, tex->dest_type);
+      return replace_by_load(&tex->def, image, {element, nullptr}, tex->dest_type);
    }
 
    bool lower_image(nir_intrinsic_instr *intr)
@@ -179,23 +197,28 @@ private:
       image.access =
          gl_access_qualifier(image.access | (nir_intrinsic_access(intr) & ~ACCESS_NON_UNIFORM));
       switch (intr->intrinsic) {
+      case nir_intrinsic_image_deref_samples:
+         nir_def_replace(&intr->def,
+                         load_words(b, image.descriptor, offsetof(ImageDescriptor, samples), 1));
+         return true;
       case nir_intrinsic_image_deref_size:
          nir_def_replace(&intr->def,
                          load_size(b, image.descriptor, image.shape, intr->def.num_components));
          return true;
       case nir_intrinsic_image_deref_load:
-         return replace_by_load(&intr->def, image, intr->src[1].ssa, nir_intrinsic_dest_type(intr));
+         return replace_by_load(&intr->def, image, coordinates_of(intr),
+                                nir_intrinsic_dest_type(intr));
       case nir_intrinsic_image_deref_store:
-         return lower_store(intr, image, intr->src[1].ssa);
+         return lower_store(intr, image, coordinates_of(intr));
       case nir_intrinsic_image_deref_atomic:
       case nir_intrinsic_image_deref_atomic_swap:
-         return lower_atomic(intr, image, intr->src[1].ssa);
+         return lower_atomic(intr, image, coordinates_of(intr));
       default:
          return refuse(deref);
       }
    }
 
-   bool replace_by_load(nir_def *result, const Image &image, nir_def *coordinates,
+   bool replace_by_load(nir_def *result, const Image &image, const Coordinates &coordinates,
                         nir_alu_type type)
    {
       if (result->bit_size == 64) {
@@ -212,7 +235,7 @@ private:
    }
 
    /// One integer of 64 bits; a texel outside of the image is 0.
-   nir_def *load_wide(const Image &image, nir_def *coordinates, unsigned components)
+   nir_def *load_wide(const Image &image, const Coordinates &coordinates, unsigned components)
    {
       const Texel place = find_texel(b, image, coordinates);
       nir_def *outside = nir_imm_int64(b, 0);
@@ -230,7 +253,7 @@ private:
       return nir_vec(b, color, components);
    }
 
-   bool store_wide(nir_intrinsic_instr *intr, const Image &image, nir_def *coordinates)
+   bool store_wide(nir_intrinsic_instr *intr, const Image &image, const Coordinates &coordinates)
    {
       const Texel place = find_texel(b, image, coordinates);
       nir_push_if(b, place.is_inside);
@@ -246,11 +269,11 @@ private:
       return true;
    }
 
-   bool lower_store(nir_intrinsic_instr *intr, const Image &image, nir_def *coordinates)
+   bool lower_store(nir_intrinsic_instr *intr, const Image &image, const Coordinates &coordinates)
    {
       nir_def *color = intr->src[3].ssa;
       if (color->bit_size == 64)
-         return store_wide(intr, image, coordinates);
+         return store_wide(intr, image, coordinates_of(intr));
       FormatValues format;
       if (!find_format(image, &format))
          return false;
@@ -274,7 +297,7 @@ private:
       return true;
    }
 
-   bool lower_atomic(nir_intrinsic_instr *intr, const Image &image, nir_def *coordinates)
+   bool lower_atomic(nir_intrinsic_instr *intr, const Image &image, const Coordinates &coordinates)
    {
       const unsigned bits = intr->def.bit_size;
       nir_def *outside = nir_imm_intN_t(b, 0, bits);

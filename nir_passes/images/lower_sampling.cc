@@ -50,9 +50,7 @@ Lookup operands_of(nir_tex_instr *tex)
 Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const BindingLayout> bindings)
 {
    nir_deref_instr *deref = deref_of(tex, nir_tex_src_texture_deref);
-   const bool has_samples = tex->sampler_dim == GLSL_SAMPLER_DIM_MS;
-   if (!(is_supported(tex->sampler_dim) || has_samples) || tex->is_sparse ||
-       tex->def.bit_size != 32)
+   if (!is_supported(tex->sampler_dim) || tex->is_sparse || tex->def.bit_size != 32)
       return Error{unsupported_access(deref)};
    const Result<Descriptor> found = find_descriptor(
       b, bindings, deref,

@@ -21,12 +21,12 @@ constexpr uint32_t width = 7, height = 5, layers = 3, samples = 4, texels = widt
 class SampleCountTest : public SamplingTest {
 protected:
    /// An image with random bytes.
-   TestImage make_samples(VkFormat format)
+   TestImage make_samples(VkFormat format, VkImageUsageFlags usage = VK_IMAGE_USAGE_SAMPLED_BIT)
    {
       const TestImage image = make_image({.format = format,
                                           .extent = {width, height, 1},
                                           .layers = layers,
-                                          .usage = VK_IMAGE_USAGE_SAMPLED_BIT,
+                                          .usage = usage,
                                           .samples = VK_SAMPLE_COUNT_4_BIT});
       std::ranges::generate(image.memory.as<uint8_t>(), [&] { return uint8_t(random()); });
       return image;
@@ -58,7 +58,11 @@ TEST_F(SampleCountTest, LimitsAndCreation)
    EXPECT_EQ(properties.limits.sampledImageIntegerSampleCounts, expected);
    EXPECT_EQ(properties.limits.sampledImageDepthSampleCounts, expected);
    EXPECT_EQ(properties.limits.sampledImageStencilSampleCounts, expected);
-   EXPECT_EQ(properties.limits.storageImageSampleCounts, VkSampleCountFlags(VK_SAMPLE_COUNT_1_BIT));
+   VkPhysicalDeviceFeatures features;
+   vkGetPhysicalDeviceFeatures(physical, &features);
+   EXPECT_EQ(properties.limits.storageImageSampleCounts,
+             features.shaderStorageImageMultisample ? expected
+                                                    : VkSampleCountFlags(VK_SAMPLE_COUNT_1_BIT));
 
    using Info = VkImageCreateInfo;
    const auto create = [&](auto change) {
@@ -88,7 +92,7 @@ TEST_F(SampleCountTest, LimitsAndCreation)
    EXPECT_EQ(create([](Info &i) { i.samples = VK_SAMPLE_COUNT_8_BIT; }), VK_ERROR_UNKNOWN);
    EXPECT_EQ(create([](Info &i) { i.mipLevels = 2; }), VK_ERROR_UNKNOWN);
    EXPECT_EQ(create([](Info &i) { i.tiling = VK_IMAGE_TILING_LINEAR; }), VK_ERROR_UNKNOWN);
-   EXPECT_EQ(create([](Info &i) { i.usage = VK_IMAGE_USAGE_STORAGE_BIT; }), VK_ERROR_UNKNOWN);
+   EXPECT_VK(create([](Info &i) { i.usage = VK_IMAGE_USAGE_STORAGE_BIT; }));
    EXPECT_EQ(create([](Info &i) { i.flags = VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT; }),
              VK_ERROR_UNKNOWN);
    EXPECT_EQ(create([](Info &i) { i.format = VK_FORMAT_BC1_RGB_UNORM_BLOCK; }), VK_ERROR_UNKNOWN);
@@ -189,6 +193,105 @@ TEST_F(SampleCountTest, Queries)
    memset(out.map, 0xa5, 32);
    run_with(array, VK_NULL_HANDLE, out);
    EXPECT_TRUE(std::ranges::all_of(out.as().first(4), [](uint32_t word) { return word == 0; }));
+}
+
+/// Loads and stores of all samples of the layers 1 and 2. Beyond the image, the view and the samples
+/// is a texel of zeros, and stores change nothing.
+TEST_F(SampleCountTest, LoadsAndStores)
+{
+   const Format formats[] = {
+      {VK_FORMAT_R8G8B8A8_UNORM, "R8G8B8A8_UNORM"},
+      {VK_FORMAT_R32G32B32A32_SFLOAT, "R32G32B32A32_SFLOAT"},
+      {VK_FORMAT_R16G16_UINT, "R16G16_UINT"},
+      {VK_FORMAT_R8_SINT, "R8_SINT"},
+   };
+   constexpr uint32_t columns = width + 2, rows = height + 2, slices = 4, numbers = samples + 2,
+                      accesses = columns * rows * slices * numbers;
+   for (const Format &format : formats) {
+      const oracle::TexelLayout layout = format.layout();
+      const TestImage from = make_samples(format.format, VK_IMAGE_USAGE_STORAGE_BIT),
+                      to = make_samples(format.format, VK_IMAGE_USAGE_STORAGE_BIT);
+      const auto first = to.memory.as<std::byte>();
+      const std::vector<std::byte> before(first.begin(), first.end());
+      const TestBuffer loaded = make_buffer(accesses * 16),
+                       colors = make_random_buffer(accesses * 16);
+      const std::string prefix = format.prefix();
+      run_shader("#extension GL_EXT_shader_image_load_formatted : require\n"
+                 "layout(local_size_x = 64) in;\n"
+                 "layout(binding = 0) readonly uniform " +
+                    prefix + "image2DMSArray from;\nlayout(binding = 1) writeonly uniform " +
+                    prefix + "image2DMSArray to;\nlayout(binding = 2) buffer Out { " + prefix +
+                    "vec4 loaded[]; };\nlayout(binding = 3) buffer In { " + prefix +
+                    "vec4 colors[]; };\n"
+                    "void main()\n"
+                    "{\n"
+                    "   int i = int(gl_GlobalInvocationID.x);\n"
+                    "   ivec4 p = ivec4(i % 9, i / 9 % 7, i / 63 % 4, i / 252) - 1;\n"
+                    "   if (i < loaded.length()) {\n"
+                    "      loaded[i] = imageLoad(from, p.xyz, p.w);\n"
+                    "      imageStore(to, p.xyz, p.w, colors[i]);\n"
+                    "   }\n"
+                    "}",
+                 {view_of(from, VK_IMAGE_VIEW_TYPE_2D_ARRAY, VK_IMAGE_ASPECT_COLOR_BIT, 1, 2),
+                  view_of(to, VK_IMAGE_VIEW_TYPE_2D_ARRAY, VK_IMAGE_ASPECT_COLOR_BIT, 1, 2)},
+                 {loaded, colors}, {(accesses + 63) / 64, 1, 1});
+      const std::vector<std::byte> zeros(16);
+      std::vector<bool> is_stored(layers * samples * texels);
+      for (uint32_t i = 0; i < accesses; ++i) {
+         const uint32_t x = i % columns - 1, y = i / columns % rows - 1,
+                        slice = i / (columns * rows) % slices - 1,
+                        sample = i / (columns * rows * slices) - 1,
+                        number = ((slice + 1) * samples + sample) * texels + y * width + x;
+         const bool is_inside = x < width && y < height && slice < 2 && sample < samples;
+         const auto texel_of = [&](const TestImage &image) {
+            return is_inside
+                      ? image.memory.as<std::byte>().subspan(number * layout.bytes, layout.bytes)
+                      : std::span(zeros).first(layout.bytes);
+         };
+         for (uint32_t c = 0; c < 4; ++c) {
+            ASSERT_TRUE(oracle::reads_as(layout, texel_of(from), "RGBA"[c], loaded.as()[4 * i + c]))
+               << format.name << ", " << i;
+            const bool is_exact = !is_inside || oracle::stored_as(layout, texel_of(to), "RGBA"[c],
+                                                                  colors.as()[4 * i + c]);
+            ASSERT_TRUE(is_exact) << format.name << ", " << i;
+         }
+         if (is_inside)
+            is_stored[number] = true;
+      }
+      EXPECT_EQ(std::ranges::count(is_stored, true), 2 * samples * texels);
+      for (uint32_t i = 0; i < is_stored.size() * layout.bytes; ++i)
+         ASSERT_TRUE(is_stored[i / layout.bytes] || first[i] == before[i])
+            << format.name << ", " << i;
+   }
+}
+
+/// Each invocation counts in a sample of one layer; the numbers of samples and the size.
+TEST_F(SampleCountTest, AtomicsOnSamples)
+{
+   const TestImage image = make_samples(VK_FORMAT_R32_UINT, VK_IMAGE_USAGE_STORAGE_BIT);
+   const auto words = image.memory.as();
+   std::vector<uint32_t> expected(words.begin(), words.end());
+   const TestBuffer out = make_buffer(16);
+   run_shader(R"(
+      layout(local_size_x = 64) in;
+      layout(binding = 0, r32ui) uniform uimage2DMS image;
+      layout(binding = 1) buffer Out { ivec3 size; };
+      void main()
+      {
+         int i = int(gl_GlobalInvocationID.x);
+         imageAtomicAdd(image, ivec2(i % 7, 3), i % 5, i);
+         size = ivec3(imageSize(image), imageSamples(image));
+      })",
+              {view_of(image, VK_IMAGE_VIEW_TYPE_2D, VK_IMAGE_ASPECT_COLOR_BIT, 2, 1)}, {out},
+              {4, 1, 1});
+   for (uint32_t i = 0; i < 256; ++i) {
+      if (i % 5 < samples)
+         expected[(2 * samples + i % 5) * texels + 3 * width + i % 7] += i;
+   }
+   EXPECT_TRUE(std::ranges::equal(words, expected));
+   EXPECT_EQ(out.as()[0], width);
+   EXPECT_EQ(out.as()[1], height);
+   EXPECT_EQ(out.as()[2], samples);
 }
 
 /// A clear of a layer, and a copy of a region: all samples change alike.

@@ -31,7 +31,6 @@ TEST(Capabilities, WhatNobodyAdvertisesIsRefusedByName)
       {SpvCapabilityDenormFlushToZero, "DenormFlushToZero"},
       {SpvCapabilityGeometry, "Geometry"},
       {SpvCapabilityTessellation, "Tessellation"},
-      {SpvCapabilityStorageImageMultisample, "StorageImageMultisample"},
       {SpvCapabilityInterpolationFunction, "InterpolationFunction"},
       {SpvCapabilitySparseResidency, "SparseResidency"},
       {SpvCapabilityMinLod, "MinLod"},

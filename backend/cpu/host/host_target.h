@@ -23,6 +23,8 @@ struct HostTarget {
    bool masks_any_element = false;
    /// add_products_of_bytes() is one instruction for a register (instructions.h).
    bool byte_dots = false;
+   /// Instructions compute with numbers of f16: AVX512-FP16.
+   bool half_arithmetic = false;
 
    // For LLVM.
    std::string_view triple = {};

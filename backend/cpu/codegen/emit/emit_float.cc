@@ -160,10 +160,11 @@ Value *emit_float_compare(Alu &a)
 
 /// Whether to compute in f32, as CPUs without AVX512-FP16 do. LLVM widens basic arithmetic well,
 /// but would scalarize vectors of half for these operations. A fence keeps InstCombine from
-/// narrowing them again. CPUs with AVX512-FP16 get the same code, because no option enables that
-/// feature.
+/// narrowing them again. A reciprocal square root is always wide, because it rounds twice.
 bool wants_widening(Alu &a)
 {
+   if (a.t.options.target.half_arithmetic && a.op() != nir_op_frsq)
+      return false;
    switch (a.op()) {
    case nir_op_fadd:
    case nir_op_fsub:

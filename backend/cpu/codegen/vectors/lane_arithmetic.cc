@@ -20,8 +20,14 @@ bool is_float(nir_op op)
    return op == nir_op_fadd || op == nir_op_fmul || op == nir_op_fmin || op == nir_op_fmax;
 }
 
-/// Converts halves to floats for arithmetic: CPUs without arithmetic of halves would convert at
-/// every step. CPUs with such instructions get the same code.
+/// Whether floats stand for halves. CPUs without arithmetic of halves would convert at every step.
+/// Sums and products are more exact in floats; extrema are as exact in halves.
+bool wants_floats(Translator &t, nir_op op)
+{
+   const bool is_extremum = op == nir_op_fmin || op == nir_op_fmax;
+   return !(is_extremum && t.options.target.half_arithmetic);
+}
+
 Value *halves_to_floats(Translator &t, Value *v)
 {
    llvm::Type *type = v->getType();
@@ -38,7 +44,7 @@ Value *floats_to_halves(Translator &t, Value *v, unsigned bits)
              : t.b.CreateFPTrunc(v, type->getWithNewType(t.float_type(bits)));
 }
 
-/// Combines values in their computation type (floats for float operations).
+/// Combines values in their computation type.
 Value *combine_typed(Translator &t, nir_op op, Value *x, Value *y)
 {
    llvm::IRBuilder<> &b = t.b;
@@ -78,7 +84,9 @@ Value *combine_typed(Translator &t, nir_op op, Value *x, Value *y)
 /// Converts a value to its computation type.
 Value *enter(Translator &t, nir_op op, Value *v)
 {
-   return is_float(op) ? halves_to_floats(t, t.as_float(v)) : v;
+   if (!is_float(op))
+      return v;
+   return wants_floats(t, op) ? halves_to_floats(t, t.as_float(v)) : t.as_float(v);
 }
 
 Value *leave(Translator &t, nir_op op, Value *v, unsigned bits)

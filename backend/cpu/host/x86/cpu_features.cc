@@ -162,7 +162,8 @@ CpuFeatures detect_features(IsaLimit at_most)
    f.target.byte_dots = f.avx512_vnni; // AVX-VNNI has no 512-bit form
    if (has(extended.ecx, {1}))
       f.target.llvm_features += ",+avx512vbmi";
-   if (has(extended.edx, {23}))
+   f.target.half_arithmetic = has(extended.edx, {23});
+   if (f.target.half_arithmetic)
       f.target.llvm_features += ",+avx512fp16";
    const bool bf16 = at_most >= IsaLimit::avx512 && has(more.eax, {5});
    if (bf16)
