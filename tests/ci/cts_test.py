@@ -75,19 +75,19 @@ class RunTest(unittest.TestCase):
     def test_crash_and_hang_cost_one_case_each(self):
         run = self.run_cts("")
         self.assertEqual(run.returncode, 1, run.stdout)
-        #                                                               pass fail n/s crash timeout
-        self.assertEqual(self.counts(run.stdout, "pipeline khr_a subgroup"), [2, 0, 0, 1, 0])
-        self.assertEqual(self.counts(run.stdout, "pipeline khr_a workgroup"), [0, 0, 2, 0, 0])
-        self.assertEqual(self.counts(run.stdout, "pipeline khr_b subgroup"), [0, 1, 0, 0, 1])
-        self.assertEqual(self.counts(run.stdout, "pipeline op_constant_null"), [1, 1, 0, 0, 0])
-        self.assertEqual(self.counts(run.stdout, "total"), [3, 2, 2, 1, 1])
+        #                                                               pass fail n/s draws crash timeout
+        self.assertEqual(self.counts(run.stdout, "pipeline khr_a subgroup"), [2, 0, 0, 0, 1, 0])
+        self.assertEqual(self.counts(run.stdout, "pipeline khr_a workgroup"), [0, 0, 2, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "pipeline khr_b subgroup"), [0, 1, 0, 0, 0, 1])
+        self.assertEqual(self.counts(run.stdout, "pipeline op_constant_null"), [1, 1, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "total"), [3, 2, 2, 0, 1, 1])
         self.assertIn("unexpected failures: 4\n", run.stdout)
         self.assertIn("add.crash  crash: exit status -6 driver: assertion failed", run.stdout)
 
     def test_crash_after_the_last_case(self):
         run = self.run_cts("", "--group", "memory_model", "--min-pass", "1")
         self.assertEqual(run.returncode, 1, run.stdout)
-        self.assertEqual(self.counts(run.stdout, "memory_model shared"), [1, 0, 0, 1, 0])
+        self.assertEqual(self.counts(run.stdout, "memory_model shared"), [1, 0, 0, 0, 1, 0])
         self.assertIn("comp.late_crash  crash: exit status -6", run.stdout)
 
     def test_expected_failures(self):
@@ -110,8 +110,8 @@ class RunTest(unittest.TestCase):
     def test_even_sample(self):
         run = self.run_cts("", "--group", "memory_model", "--group", "compute", "--every", "3")
         self.assertEqual(run.returncode, 0, run.stdout)
-        self.assertEqual(self.counts(run.stdout, "memory_model shared"), [1, 0, 0, 0, 0])
-        self.assertEqual(self.counts(run.stdout, "total"), [1, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "memory_model shared"), [1, 0, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "total"), [1, 0, 0, 0, 0, 0])
 
     def test_no_sample(self):
         run = self.run_cts("", "--every", "0")
@@ -150,8 +150,19 @@ class RunTest(unittest.TestCase):
             run = self.run_cts("", *groups, "--record", "weft")
             self.assertEqual(run.returncode, 0, run.stdout)
             self.assertEqual(json.loads(records.read_text())["weft"]["subgroups"],
-                             {"pass": 2, "fail": 0, "not supported": 0, "crash": 0, "timeout": 0})
+                             {"pass": 2, "fail": 0, "not supported": 0, "draws": 0, "crash": 0,
+                              "timeout": 0})
             self.assertEqual(self.run_cts("", *groups).returncode, 0)
+
+    def test_cases_that_draw(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            results = pathlib.Path(scratch, "results.tsv")
+            ssbo = ["--group", "ssbo", "--min-pass", "1"]
+            run = self.run_cts("", *ssbo, "--results", results)
+            self.assertEqual(run.returncode, 0, run.stdout)
+            self.assertEqual(self.counts(run.stdout, "ssbo layout"), [1, 0, 0, 1, 0, 0])
+            run = self.run_cts("", *ssbo, "--like", results)
+            self.assertEqual(self.counts(run.stdout, "ssbo layout"), [1, 0, 0, 0, 0, 0])
 
     def test_part_is_no_record(self):
         run = self.run_cts("", "--every", "2", "--record", "weft")
@@ -162,10 +173,10 @@ class RunTest(unittest.TestCase):
         run = self.run_cts("", "--group", "subgroups", "--group", "memory_model", "--group", "compute",
                            "--min-pass", "2")
         self.assertEqual(run.returncode, 0, run.stdout)
-        self.assertEqual(self.counts(run.stdout, "subgroups vote"), [2, 0, 0, 0, 0])
-        self.assertEqual(self.counts(run.stdout, "compute pipeline"), [1, 0, 0, 0, 0])
-        self.assertEqual(self.counts(run.stdout, "memory_model shared"), [2, 0, 0, 0, 0])
-        self.assertEqual(self.counts(run.stdout, "total"), [5, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "subgroups vote"), [2, 0, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "compute pipeline"), [1, 0, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "memory_model shared"), [2, 0, 0, 0, 0, 0])
+        self.assertEqual(self.counts(run.stdout, "total"), [5, 0, 0, 0, 0, 0])
 
     def test_pattern_without_reason(self):
         run = self.run_cts("*.fail\n")
