@@ -75,7 +75,7 @@ class RunTest(unittest.TestCase):
     def test_crash_and_hang_cost_one_case_each(self):
         run = self.run_cts("")
         self.assertEqual(run.returncode, 1, run.stdout)
-        #                                                               pass fail n/s draws crash timeout
+        # The columns: pass, fail, not supported, draws, crash, timeout.
         self.assertEqual(self.counts(run.stdout, "pipeline khr_a subgroup"), [2, 0, 0, 0, 1, 0])
         self.assertEqual(self.counts(run.stdout, "pipeline khr_a workgroup"), [0, 0, 2, 0, 0, 0])
         self.assertEqual(self.counts(run.stdout, "pipeline khr_b subgroup"), [0, 1, 0, 0, 0, 1])

@@ -195,8 +195,8 @@ TEST_F(SampleCountTest, Queries)
    EXPECT_TRUE(std::ranges::all_of(out.as().first(4), [](uint32_t word) { return word == 0; }));
 }
 
-/// Loads and stores of all samples of the layers 1 and 2. Beyond the image, the view and the samples
-/// is a texel of zeros, and stores change nothing.
+/// Loads and stores of all samples of the layers 1 and 2. Beyond the image, the view and the
+/// samples is a texel of zeros, and stores change nothing.
 TEST_F(SampleCountTest, LoadsAndStores)
 {
    const Format formats[] = {
