@@ -236,9 +236,7 @@ class Root:
             described = self.install(manifest, 'layer')
             names.append(described['layer']['name'])
             (self.weft / 'layers' / f'{names[-1]}.json').write_text(json.dumps(described))
-        # By itself, Weft's layer gives CPUs no matrices.
         return {'VK_INSTANCE_LAYERS': ':'.join(names), 'VK_ADD_LAYER_PATH': '/weft/layers',
-                'WEFT_LOWERING': os.environ.get('WEFT_LOWERING', 'always'),
                 'LD_LIBRARY_PATH': '/weft/lib'} if names else {}
 
     def install(self, manifest, kind, folder='lib'):

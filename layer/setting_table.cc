@@ -47,12 +47,13 @@ std::vector<SettingRow> setting_rows()
    return {
       {"lowering",
        "Lowering",
-       "auto: shaders that the driver can run itself stay as they are, and drivers for CPUs get no "
-       "matrices; always: the same, but CPUs get matrices; tiles: all shaders are lowered, to the "
-       "driver's own matrices where these can be built from them; registers: always to registers.",
+       "auto: shaders that the driver can run itself stay as they are; gain: the same, but drivers "
+       "for CPUs get no matrices; tiles: all shaders are lowered, to the driver's own matrices "
+       "where "
+       "these can be built from them; registers: always to registers.",
        SettingKind::choice,
-       {{"auto", "Automatic", "Add to the driver's matrices, except on CPUs."},
-        {"always", "Always", "Add to the driver's matrices, also on CPUs."},
+       {{"auto", "Automatic", "Add to the driver's matrices."},
+        {"gain", "Gain", "Add to the driver's matrices, except on CPUs."},
         {"tiles", "Tiles", "Lower every shader, to the driver's matrices."},
         {"registers", "Registers", "Hide the driver's matrices."}}},
       {"profile", "Vendor profile",

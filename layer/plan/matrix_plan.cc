@@ -125,22 +125,19 @@ std::string plan_operations(const PlanSettings &settings, MatrixPlan &device)
    return {};
 }
 
-/// The reason why programs would lose by an extension, so that the layer lists it only if a
-/// setting requests matrices; null: they gain. Programs that find matrices use them instead of
-/// their plain shaders.
+/// The reason why programs would lose by an extension, so that a setting leaves it out; null: they
+/// gain. Programs that find matrices use them instead of their plain shaders.
 const char *why_slow(Extension extension, const MatrixPlan &device)
 {
    // A lowered product is the arithmetic of a plain shader, with more loads. Drivers for CPUs that
    // have matrices themselves keep them.
    if (device.device_type == VK_PHYSICAL_DEVICE_TYPE_CPU)
-      return "on a CPU, programs are faster without lowered matrices (WEFT_LOWERING=always lowers "
-             "them)";
+      return "on a CPU, programs are faster without lowered matrices (WEFT_LOWERING=gain)";
    // Only NVIDIA's driver had the extension. Shaders like ncnn's divide their invocations by 32
    // instead of gl_SubgroupSize: in smaller subgroups several compute the same matrix, in larger
    // ones several matrices share a subgroup.
    if (extension == Extension::nv_cooperative_matrix && device.subgroup_size != 32)
-      return "programs for it rely on subgroups of 32 invocations (WEFT_LOWERING=always ignores "
-             "this)";
+      return "programs for it rely on subgroups of 32 invocations (WEFT_LOWERING=gain)";
    return nullptr;
 }
 

@@ -11,8 +11,8 @@ namespace weft::layer {
 
 /// The values of the setting, in the order of layer/setting_table.h.
 enum class Lowering {
-   automatic, ///< as always, where programs gain by it
-   always,    ///< shaders that the driver can run itself stay as they are
+   automatic, ///< shaders that the driver can run itself stay as they are
+   gain,      ///< the same, without matrices by which programs lose
    tiles,     ///< every shader is lowered, to the driver's own tiles if it can be built from them
    registers, ///< the driver's own matrices are hidden
 };
@@ -28,7 +28,7 @@ struct PlanSettings {
    bool hides_float8 = false; ///< from this program, unless the driver supports it
 
    /// Whether the layer is to leave out matrices that programs lose by.
-   bool hides_slow_matrices() const { return lowering == Lowering::automatic && !profile; }
+   bool hides_slow_matrices() const { return lowering == Lowering::gain && !profile; }
    /// Whether the layer's matrices replace the driver's own.
    bool hides_native() const { return lowering == Lowering::registers || profile; }
 };

@@ -166,7 +166,7 @@ std::string_view lowering_of(const Device &device)
 bool is_of_another_driver(const Device &device, const char *extension)
 {
    const std::string_view lowering = lowering_of(device);
-   return !device.is_weft && (lowering.empty() || lowering == "auto" || lowering == "always") &&
+   return !device.is_weft && (lowering.empty() || lowering == "auto" || lowering == "gain") &&
           bare_device().has_extension(extension);
 }
 

@@ -88,7 +88,7 @@ TEST_F(Manifest, ValuesHaveTheirEffects)
       return layer::read_settings({}, problems);
    };
    EXPECT_EQ(read("WEFT_LOWERING", "auto").lowering, layer::Lowering::automatic);
-   EXPECT_EQ(read("WEFT_LOWERING", "always").lowering, layer::Lowering::always);
+   EXPECT_EQ(read("WEFT_LOWERING", "gain").lowering, layer::Lowering::gain);
    EXPECT_EQ(read("WEFT_LOWERING", "tiles").lowering, layer::Lowering::tiles);
    EXPECT_EQ(read("WEFT_LOWERING", "registers").lowering, layer::Lowering::registers);
    EXPECT_EQ(read("WEFT_PROFILE", "none").profile, nullptr);

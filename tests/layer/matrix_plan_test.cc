@@ -124,25 +124,27 @@ TEST_F(MatrixPlanTest, RegistersHideTheDriversMatrices)
    EXPECT_EQ(made.operations, compiler.operations);
 }
 
-TEST_F(MatrixPlanTest, CpusGetMatricesOnRequest)
+TEST_F(MatrixPlanTest, CpusLoseByMatrices)
 {
    facts.device_type = VK_PHYSICAL_DEVICE_TYPE_CPU;
+   EXPECT_EQ(support_of_matrices(), Support::lowered);
+   settings.lowering = Lowering::gain;
    const MatrixPlan made = plan();
    EXPECT_FALSE(made.lowers_any());
    for (const Extension extension :
         {Extension::khr_cooperative_matrix, Extension::nv_cooperative_matrix2})
-      EXPECT_NE(made.why_absent(extension).find("WEFT_LOWERING=always"), std::string::npos);
+      EXPECT_NE(made.why_absent(extension).find("WEFT_LOWERING=gain"), std::string::npos);
    // The driver keeps its own.
    add_native_matrices();
    EXPECT_EQ(support_of_matrices(), Support::native);
-   settings.lowering = Lowering::always;
+   settings.lowering = Lowering::automatic;
    EXPECT_EQ(support_of_matrices(), Support::extended);
    settings.lowering = Lowering::tiles;
    EXPECT_EQ(support_of_matrices(), Support::extended);
    settings.lowering = Lowering::registers;
    EXPECT_EQ(support_of_matrices(), Support::lowered);
    // A profile requests the vendor's matrices.
-   settings.lowering = Lowering::automatic;
+   settings.lowering = Lowering::gain;
    settings.profile = find_profile("nvidia");
    EXPECT_EQ(support_of_matrices(), Support::lowered);
 }
@@ -155,11 +157,11 @@ TEST_F(MatrixPlanTest, FirstMatricesOfNvidiaInSubgroupsOf32)
       EXPECT_EQ(support_of_matrices(), Support::lowered);
       return plan().support_of(Extension::nv_cooperative_matrix);
    };
+   EXPECT_EQ(support(64), Support::lowered);
+   settings.lowering = Lowering::gain;
    EXPECT_EQ(support(32), Support::lowered);
    EXPECT_EQ(support(16), Support::absent);
    EXPECT_EQ(support(64), Support::absent);
-   settings.lowering = Lowering::always;
-   EXPECT_EQ(support(64), Support::lowered);
 }
 
 TEST_F(MatrixPlanTest, WorkgroupsThatTheDriverLists)

@@ -103,15 +103,12 @@ TEST(WeftRunEnvironment, OldLoadersAreToldOfWhatTheyWouldHaveFound)
 TEST(WeftRunEnvironment, TheLayer)
 {
    EXPECT_EQ(plan(layer, new_loader), (Variables{{"VK_ADD_LAYER_PATH", "/weft/explicit_layer.d"},
-                                                 {"VK_INSTANCE_LAYERS", layer_name},
-                                                 {"WEFT_LOWERING", "always"}}));
+                                                 {"VK_INSTANCE_LAYERS", layer_name}}));
    // If VK_LAYER_PATH is set, loaders do not read VK_ADD_LAYER_PATH.
    const Variables kept =
       plan(layer, new_loader, {{"VK_LAYER_PATH", "/others"}, {"VK_INSTANCE_LAYERS", "VK_LAYER_X"}});
    EXPECT_EQ(kept, (Variables{{"VK_LAYER_PATH", "/weft/explicit_layer.d:/others"},
-                              {"VK_INSTANCE_LAYERS", std::string("VK_LAYER_X:") + layer_name},
-                              {"WEFT_LOWERING", "always"}}));
-   EXPECT_FALSE(plan(layer, new_loader, {{"WEFT_LOWERING", "auto"}}).contains("WEFT_LOWERING"));
+                              {"VK_INSTANCE_LAYERS", std::string("VK_LAYER_X:") + layer_name}}));
    EXPECT_EQ(plan(layer, new_loader, {{"VK_INSTANCE_LAYERS", layer_name}}).at("VK_INSTANCE_LAYERS"),
              layer_name);
    // Loaders have a variable that overrides the filter which disables all layers.

@@ -141,9 +141,6 @@ void find_layer(const std::string &folder, bool is_new, const Lookup &lookup,
    if (!lookup("VK_LOADER_LAYERS_DISABLE").empty())
       variables.push_back(
          {"VK_LOADER_LAYERS_ENABLE", join(lookup("VK_LOADER_LAYERS_ENABLE"), layer_name, ',')});
-   // By itself the layer gives CPUs no matrices; a user of --layer requests them.
-   if (lookup("WEFT_LOWERING").empty())
-      variables.push_back({"WEFT_LOWERING", "always"});
 }
 
 } // namespace

@@ -206,9 +206,7 @@ Result<DescribedDriver> parse_report(const std::string &text)
    const Result<layer::DriverFacts> facts = layer::read_driver_report(text);
    if (!facts)
       return facts.error();
-   layer::PlanSettings settings;
-   settings.lowering = layer::Lowering::always;
-   layer::MatrixPlan plan = layer::plan_matrices(*facts, settings);
+   layer::MatrixPlan plan = layer::plan_matrices(*facts, {});
    // Few programs enable robustBufferAccess2, which keeps accesses apart.
    layer::FeatureSet enabled = facts->features;
    enabled.set(layer::Feature::robust_buffer_access_2, false);
