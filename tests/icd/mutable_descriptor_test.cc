@@ -5,8 +5,7 @@
 /// and copies between them and elements of one type.
 
 #include "tests/e2e/glsl.h"
-#include "tests/icd/sampling_fixture.h"
-#include "tests/vulkan/descriptor.h"
+#include "tests/icd/descriptor_kinds.h"
 
 #include <span>
 #include <string>
@@ -16,43 +15,7 @@ namespace weft::icd_test {
 
 namespace {
 
-constexpr uint32_t count = 16;
-
-struct Kind {
-   VkDescriptorType type;
-   const char *layout, *declaration; ///< of a variable
-   const char *before, *behind;      ///< the variable makes with them the descriptor's number
-};
-
-const std::vector<Kind> kinds = {
-   {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, "", "readonly buffer Storage { float value; }", "",
-    ".value"},
-   {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, "", "uniform Uniform { float value; }", "", ".value"},
-   {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, ", r32f", "uniform readonly imageBuffer", "imageLoad(",
-    ", 0).x"},
-   {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, "", "uniform samplerBuffer", "texelFetch(", ", 0).x"},
-   {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, ", r32f", "uniform readonly image2D", "imageLoad(",
-    ", ivec2(0)).x"},
-   {VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, "", "uniform texture2D", "texelFetch(", ", ivec2(0), 0).x"},
-   // The texel in the middle is 0, the border has the number.
-   {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, "", "uniform sampler2D", "texel_and_border(", ")"},
-   {VK_DESCRIPTOR_TYPE_SAMPLER, "", "uniform sampler", "textureLod(sampler2D(zero, ",
-    "), vec2(2), 0).x"},
-};
-
-VkMutableDescriptorTypeListEXT list_of(const std::vector<VkDescriptorType> &types)
-{
-   return {uint32_t(types.size()), types.data()};
-}
-
-VkMutableDescriptorTypeCreateInfoEXT info_of(std::span<const VkMutableDescriptorTypeListEXT> lists)
-{
-   return {
-      .sType = VK_STRUCTURE_TYPE_MUTABLE_DESCRIPTOR_TYPE_CREATE_INFO_EXT,
-      .mutableDescriptorTypeListCount = uint32_t(lists.size()),
-      .pMutableDescriptorTypeLists = lists.data(),
-   };
-}
+constexpr uint32_t count = mutable_elements;
 
 bool is_texel_buffer(VkDescriptorType type)
 {
@@ -67,49 +30,8 @@ bool is_buffer(VkDescriptorType type)
 
 } // namespace
 
-class MutableDescriptorTest : public SamplingTest {
+class MutableDescriptorTest : public KindsTest {
 protected:
-   /// A resource for each type of descriptor.
-   using Resource = vulkan::Descriptor;
-
-   /// Its parts have the same number. A combined image has it in the border, and 0 in the texel.
-   Resource make_resource(VkDescriptorType type, float number)
-   {
-      const bool is_combined = type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
-      const TestBuffer buffer = make_buffer(16, nullptr);
-      buffer.as<float>()[0] = number;
-      const VkSamplerCustomBorderColorCreateInfoEXT color = {
-         .sType = VK_STRUCTURE_TYPE_SAMPLER_CUSTOM_BORDER_COLOR_CREATE_INFO_EXT,
-         .customBorderColor = {.float32 = {number, 0, 0, 1}},
-         .format = VK_FORMAT_R32_SFLOAT,
-      };
-      const VkSamplerCreateInfo info = {
-         .sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
-         .pNext = &color,
-         .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER,
-         .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER,
-         .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER,
-         .borderColor = VK_BORDER_COLOR_FLOAT_CUSTOM_EXT,
-      };
-      VkSampler sampler;
-      EXPECT_VK(vkCreateSampler(device, &info, nullptr, &sampler));
-      clean_up.push_back([this, sampler] { vkDestroySampler(device, sampler, nullptr); });
-      return {
-         .image = {sampler, make_one_texel(is_combined ? 0 : number), VK_IMAGE_LAYOUT_GENERAL},
-         .buffer = {buffer.handle, 0, VK_WHOLE_SIZE},
-         .texels = make_view(buffer, VK_FORMAT_R32_SFLOAT),
-      };
-   }
-
-   VkImageView make_one_texel(float number)
-   {
-      const TestImage image =
-         make_image({.format = VK_FORMAT_R32_SFLOAT,
-                     .usage = VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT});
-      fill(image, make_buffer(4, &number));
-      return make_image_view(image, VK_IMAGE_VIEW_TYPE_2D);
-   }
-
    void write(VkDescriptorSet set, uint32_t binding, uint32_t element, VkDescriptorType type,
               const Resource &resource)
    {
@@ -212,30 +134,6 @@ protected:
       EXPECT_VK(allocate(from, layout, &set));
       return set;
    }
-
-   /// Each invocation writes the number of one element.
-   static std::string reader(const std::vector<Kind> &chosen)
-   {
-      std::string declarations, cases;
-      for (size_t k = 0; k < chosen.size(); ++k) {
-         const std::string name = "x" + std::to_string(k);
-         declarations += std::string("layout(binding = 0") + chosen[k].layout + ") " +
-                         chosen[k].declaration + " " + name + "[16];\n";
-         cases += "   if (kinds[i].x == " + std::to_string(k) +
-                  ")\n      result[i] = " + chosen[k].before + name + "[nonuniformEXT(i)]" +
-                  chosen[k].behind + ";\n";
-      }
-      return "#extension GL_EXT_samplerless_texture_functions : enable\n"
-             "layout(local_size_x = 16) in;\n" +
-             declarations +
-             "layout(binding = 1) uniform texture2D zero;\n"
-             "layout(binding = 2) uniform Kinds { uvec4 kinds[16]; };\n"
-             "layout(binding = 9) buffer Out { float result[16]; };\n"
-             "#define texel_and_border(image) \\\n"
-             "   (textureLod(image, vec2(0.5), 0).x + textureLod(image, vec2(2), 0).x)\n"
-             "void main()\n{\n   uint i = gl_LocalInvocationID.x;\n" +
-             cases + "}\n";
-   }
 };
 
 /// Random lists of types, and elements of random types. The descriptors arrive in the last set
@@ -245,12 +143,12 @@ TEST_F(MutableDescriptorTest, EachTypeBesideTheOthers)
    for (unsigned round = 0; round < 8; ++round) {
       SCOPED_TRACE("round " + std::to_string(round));
       std::vector<Kind> chosen;
-      for (const Kind &kind : kinds) {
+      for (const Kind &kind : descriptor_kinds()) {
          if (round == 0 || random() % 2)
             chosen.push_back(kind);
       }
       if (chosen.empty())
-         chosen.push_back(kinds[random() % kinds.size()]);
+         chosen.push_back(descriptor_kinds()[random() % descriptor_kinds().size()]);
       std::vector<VkDescriptorType> list;
       for (const Kind &kind : chosen)
          list.push_back(kind.type);
@@ -296,7 +194,7 @@ TEST_F(MutableDescriptorTest, EachTypeBesideTheOthers)
       write_buffer(last, 2, VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, kind_buffer);
       write_buffer(last, 9, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out);
       const VkPipelineLayout layout = make_layout(recipe);
-      bind_and_run(layout, make_pipeline(reader(chosen), recipe, layout), last);
+      bind_and_run(layout, make_pipeline(mutable_reader(chosen), recipe, layout), last);
       for (uint32_t i = 0; i < count; ++i)
          ASSERT_EQ(out.as<float>()[i], float(i + 1)) << "element " << i << ", type " << types[i];
    }
@@ -354,7 +252,7 @@ TEST_F(MutableDescriptorTest, SupportedLists)
       vkGetDescriptorSetLayoutSupport(device, &info, &support);
       return support.supported == VK_TRUE;
    };
-   for (const Kind &kind : kinds)
+   for (const Kind &kind : descriptor_kinds())
       EXPECT_TRUE(is_supported({VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kind.type})) << kind.type;
    EXPECT_FALSE(is_supported(
       {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, VK_DESCRIPTOR_TYPE_ACCELERATION_STRUCTURE_KHR}));
