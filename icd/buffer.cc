@@ -11,6 +11,20 @@
 
 #include "vk_log.h"
 
+#include <algorithm>
+
+namespace weft {
+
+cpu::BufferDescriptor describe_buffer(VkDeviceAddress address, VkDeviceSize range)
+{
+   if (!address)
+      return {};
+   // Offsets in shaders have 32 bits, so the bound that they are compared with must fit 32 bits.
+   return {.address = address, .size = std::min(range, VkDeviceSize(UINT32_MAX))};
+}
+
+} // namespace weft
+
 using namespace weft;
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_CreateBuffer(VkDevice _device,

@@ -7,6 +7,8 @@
 
 #include "vk_buffer.h"
 
+#include "backend/cpu/abi.h"
+
 #include <cstdint>
 
 namespace weft {
@@ -15,6 +17,9 @@ struct Buffer {
    vk_buffer vk;
    uint8_t *address; ///< of its first byte; null until memory is bound
 };
+
+/// A null descriptor for no address.
+cpu::BufferDescriptor describe_buffer(VkDeviceAddress, VkDeviceSize range);
 
 VK_DEFINE_NONDISP_HANDLE_CASTS(Buffer, vk.base, VkBuffer, VK_OBJECT_TYPE_BUFFER)
 

@@ -26,6 +26,21 @@ std::optional<TexelFormat> buffer_format(VkFormat name)
    return is_supported ? format : std::nullopt;
 }
 
+TexelDescriptor describe_texels(VkDeviceAddress address, VkDeviceSize range,
+                                const TexelFormat &format)
+{
+   if (!address)
+      return {};
+   const auto elements =
+      uint32_t(std::min<VkDeviceSize>(range / format.texel_bytes, max_texel_elements));
+   return {
+      .address = address,
+      .size = uint64_t(elements) * format.texel_bytes,
+      .format = format,
+      .elements = elements,
+   };
+}
+
 } // namespace weft
 
 using namespace weft;
@@ -50,13 +65,9 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateBufferView(VkDevice _device,
       vk_buffer_view_create(&device->vk, pCreateInfo, pAllocator, sizeof(BufferView)));
    if (!view)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
-   const auto elements = uint32_t(std::min<uint64_t>(view->vk.elements, max_texel_elements));
-   view->descriptor = {
-      .address = uint64_t(uintptr_t(buffer->address)) + pCreateInfo->offset,
-      .size = uint64_t(elements) * format->texel_bytes,
-      .format = *format,
-      .elements = elements,
-   };
+   const VkDeviceAddress address =
+      VkDeviceAddress(uintptr_t(buffer->address)) + pCreateInfo->offset;
+   view->descriptor = describe_texels(address, view->vk.range, *format);
    *pView = BufferView_to_handle(view);
    return VK_SUCCESS;
 }

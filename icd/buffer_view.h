@@ -22,6 +22,9 @@ struct BufferView {
 /// The texels of a buffer's format; nothing if texel buffers do not support it.
 std::optional<TexelFormat> buffer_format(VkFormat);
 
+/// The whole texels of the format at an address; a null descriptor for no address.
+TexelDescriptor describe_texels(VkDeviceAddress, VkDeviceSize range, const TexelFormat &);
+
 VK_DEFINE_NONDISP_HANDLE_CASTS(BufferView, vk.base, VkBufferView, VK_OBJECT_TYPE_BUFFER_VIEW)
 
 } // namespace weft

@@ -36,10 +36,20 @@ struct Command {
 /// Memory for commands, freed all at once.
 struct CommandChunk;
 
+/// The descriptors of a set: a VkDescriptorSet's, a place in a descriptor buffer, or the samplers
+/// that a set layout embeds.
+struct BoundSet {
+   const uint8_t *data;         ///< in the layout of DescriptorSetLayout; null: no set
+   const DescriptorSet *object; ///< null for other descriptors than a VkDescriptorSet's
+   /// The size of the data, if nothing changes them before the dispatch has run; else 0.
+   uint32_t lasting_bytes;
+};
+
 /// State that vkCmdBind* and vkCmdPush* set, for the next dispatch.
 struct ComputeState {
    const ComputeShader *shader; ///< of a pipeline or a shader object
-   DescriptorSet *sets[cpu::max_sets];
+   BoundSet sets[cpu::max_sets];
+   VkDeviceAddress descriptor_buffers[max_descriptor_buffers];
    uint32_t dynamic_offsets[cpu::max_sets][2 * max_dynamic_buffers];
 
    uint8_t push_constants[max_push_constants_size];
@@ -51,6 +61,13 @@ struct ComputeState {
    uint32_t push_set; ///< the set of the push descriptors; max_sets: none
    uint32_t push_descriptor_bytes;
    const uint8_t *recorded_push_descriptors;
+
+   void bind(uint32_t number, const BoundSet &set)
+   {
+      sets[number] = set;
+      if (push_set == number)
+         push_set = cpu::max_sets;
+   }
 };
 
 struct CommandBuffer {

@@ -104,7 +104,7 @@ const uint8_t *dynamic_buffers(CommandBuffer *cmd)
       return nullptr;
    std::fill_n(out, count, cpu::BufferDescriptor{});
    for (uint32_t s = 0; s < cpu::max_sets; s++) {
-      const DescriptorSet *set = state.sets[s];
+      const DescriptorSet *set = state.sets[s].object;
       if (!set)
          continue;
       uint32_t in_set = std::min(base[s + 1] - base[s], set->layout->dynamic_count);
@@ -129,12 +129,12 @@ const cpu::FutureProgram *program_for(CommandBuffer *cmd, const cpu::DispatchFac
    }
 }
 
-/// A set's data, unless something may change it before the dispatch has run.
-std::span<const std::byte> lasting_data(const DescriptorSet *set)
+BoundSet bound_set(const DescriptorSet *set)
 {
-   if (!set || set->layout->has_unknown_data)
+   if (!set)
       return {};
-   return std::as_bytes(std::span(set->storage.data, set->layout->data_size));
+   const DescriptorSetLayout &layout = *set->layout;
+   return {set->storage.data, set, layout.has_unknown_data ? 0 : layout.data_size};
 }
 
 /// Null without memory or a shader. Unknown sizes are zero.
@@ -146,7 +146,7 @@ Dispatch *record_dispatch(CommandBuffer *cmd, const std::array<uint32_t, 3> &bas
       return nullptr;
    cpu::DispatchState resolved = {};
    for (uint32_t s = 0; s < cpu::max_sets; s++)
-      resolved.sets[s] = state.sets[s] ? state.sets[s]->storage.data : nullptr;
+      resolved.sets[s] = state.sets[s].data;
    if (state.push_set < cpu::max_sets)
       resolved.sets[state.push_set] = push_descriptors(cmd);
    resolved.sets[cpu::dynamic_slot] = dynamic_buffers(cmd);
@@ -157,7 +157,7 @@ Dispatch *record_dispatch(CommandBuffer *cmd, const std::array<uint32_t, 3> &bas
 
    cpu::DispatchFacts facts = {std::as_bytes(std::span(state.push_constants)), base, groups, {}};
    for (uint32_t s = 0; s < cpu::max_sets; s++)
-      facts.sets[s] = lasting_data(state.sets[s]);
+      facts.sets[s] = std::as_bytes(std::span(state.sets[s].data, state.sets[s].lasting_bytes));
    if (state.push_set < cpu::max_sets && resolved.sets[state.push_set])
       facts.sets[state.push_set] =
          std::as_bytes(std::span(resolved.sets[state.push_set], state.push_descriptor_bytes));
@@ -176,7 +176,7 @@ DescriptorStorage begin_push(CommandBuffer *cmd, const vk_pipeline_layout *layou
 {
    ComputeState &state = cmd->state;
    auto *set_layout = reinterpret_cast<const DescriptorSetLayout *>(layout->set_layouts[set]);
-   state.sets[set] = nullptr;
+   state.sets[set] = {};
    state.push_set = set;
    state.push_descriptor_bytes = set_layout->data_size;
    state.recorded_push_descriptors = nullptr;
@@ -225,9 +225,7 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdBindDescriptorSets2KHR(
    for (uint32_t i = 0; i < pBindDescriptorSetsInfo->descriptorSetCount; i++) {
       VK_FROM_HANDLE(DescriptorSet, set, pBindDescriptorSetsInfo->pDescriptorSets[i]);
       uint32_t s = pBindDescriptorSetsInfo->firstSet + i;
-      state.sets[s] = set;
-      if (state.push_set == s)
-         state.push_set = cpu::max_sets;
+      state.bind(s, bound_set(set));
       if (set && set->layout->dynamic_count > 0) {
          std::copy_n(offsets, set->layout->dynamic_count, state.dynamic_offsets[s]);
          offsets += set->layout->dynamic_count;

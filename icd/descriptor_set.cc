@@ -25,12 +25,8 @@ cpu::BufferDescriptor make_descriptor(const VkDescriptorBufferInfo &info)
    VK_FROM_HANDLE(Buffer, buffer, info.buffer);
    if (!buffer)
       return {};
-   // Offsets in shaders have 32 bits, so the bound that they are compared with must fit 32 bits.
    uint64_t range = vk_buffer_range(&buffer->vk, info.offset, info.range);
-   return {
-      .address = uint64_t(uintptr_t(buffer->address)) + info.offset,
-      .size = std::min(range, uint64_t(UINT32_MAX)),
-   };
+   return describe_buffer(VkDeviceAddress(uintptr_t(buffer->address)) + info.offset, range);
 }
 
 /// An element of a binding. Advances to the next element, and from the last element of a binding to
@@ -55,8 +51,6 @@ public:
          return &storage.dynamic[binding->dynamic_index + element];
       return storage.data + binding->offset + element * size();
    }
-
-   VkDescriptorType type() const { return binding->type; }
 
    /// Null if the descriptor's sampler is written with it.
    const ImmutableSampler *immutable_sampler() const
@@ -99,18 +93,11 @@ void write_descriptor(const Cursor &cursor, VkBufferView handle)
    memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
 }
 
-SampledImageDescriptor image_of(const VkDescriptorImageInfo &info)
-{
-   VK_FROM_HANDLE(ImageView, view, info.imageView);
-   return view ? view->descriptor : SampledImageDescriptor{};
-}
-
 SamplerDescriptor sampler_of(const Cursor &cursor, const VkDescriptorImageInfo &info)
 {
    if (const ImmutableSampler *immutable = cursor.immutable_sampler())
       return immutable->sampler;
-   VK_FROM_HANDLE(Sampler, sampler, info.sampler);
-   return sampler ? sampler->descriptor : SamplerDescriptor{};
+   return sampler_descriptor(info.sampler);
 }
 
 bool is_converted(const Cursor &cursor)
@@ -137,8 +124,7 @@ void write_sampler(const Cursor &cursor, const ImmutableSampler &sampler)
 /// The sampler is in the descriptor since the set was made.
 void write_planes(const Cursor &cursor, const VkDescriptorImageInfo &info)
 {
-   VK_FROM_HANDLE(ImageView, view, info.imageView);
-   const ConvertedImageDescriptor descriptor = view ? view->converted : ConvertedImageDescriptor{};
+   const ConvertedImageDescriptor descriptor = converted_descriptor(info.imageView);
    memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
 }
 
@@ -152,18 +138,18 @@ void write_descriptor(const Cursor &cursor, VkDescriptorType type,
       write_sampler(cursor, sampler_of(cursor, info));
       break;
    case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER: {
-      const SampledImageDescriptor descriptor = image_of(info);
+      const SampledImageDescriptor descriptor = image_descriptor(info.imageView);
       memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
       write_sampler(cursor, sampler_of(cursor, info));
       break;
    }
    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE: {
-      const SampledImageDescriptor descriptor = image_of(info);
+      const SampledImageDescriptor descriptor = image_descriptor(info.imageView);
       memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
       break;
    }
    default: {
-      const ImageDescriptor descriptor = image_of(info).image;
+      const ImageDescriptor descriptor = image_descriptor(info.imageView).image;
       memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
       break;
    }
@@ -192,12 +178,7 @@ void write_inline_data(const DescriptorStorage &storage, uint32_t binding, uint3
 void copy_descriptor(const Cursor &from, const Cursor &to)
 {
    const uint32_t bytes = std::min(from.size(), to.size());
-   const bool is_sampler =
-      from.type() == VK_DESCRIPTOR_TYPE_SAMPLER || to.type() == VK_DESCRIPTOR_TYPE_SAMPLER;
-   const auto place = [&](const Cursor &cursor) {
-      return static_cast<uint8_t *>(cursor.descriptor()) + (is_sampler ? cursor.size() - bytes : 0);
-   };
-   memcpy(place(to), place(from), bytes);
+   memcpy(to.descriptor(), from.descriptor(), bytes);
 }
 
 void copy_descriptors(const VkCopyDescriptorSet &copy)

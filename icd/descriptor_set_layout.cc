@@ -32,7 +32,6 @@ uint32_t descriptor_bytes(VkDescriptorType type)
    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
       return sizeof(SampledImageDescriptor);
    case VK_DESCRIPTOR_TYPE_SAMPLER:
-      return sizeof(SamplerDescriptor);
    case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
       return sizeof(CombinedDescriptor);
    case VK_DESCRIPTOR_TYPE_INLINE_UNIFORM_BLOCK:

@@ -3,9 +3,9 @@
 
 /// The layout of a set's descriptors in memory. A buffer's descriptor is a cpu::BufferDescriptor.
 /// texel_descriptor.h has the descriptors of images and samplers. The data of an inline uniform
-/// block lies among them. A mutable element has room for its largest type; a sampler lies at its
-/// end, other descriptors at its beginning. Dynamic buffers are separate, because their addresses
-/// are known only when a set is bound:
+/// block lies among them. A mutable element has room for its largest type. Descriptor buffers have
+/// the same layout (descriptor_buffer.cc), so that shaders do not depend on the kind of memory.
+/// Dynamic buffers are separate, because their addresses are known only when a set is bound:
 ///
 ///   data:     | binding 0 [0] | binding 0 [1] | binding 3: inline data | binding 4 [0] | ...
 ///             (16-byte units)

@@ -159,6 +159,10 @@ void get_api_features(vk_features *f)
    f->descriptorBindingUpdateUnusedWhilePending = true;
    f->descriptorBindingPartiallyBound = true;
    f->descriptorBindingVariableDescriptorCount = true;
+   f->descriptorBuffer = true;
+   f->descriptorBufferCaptureReplay = true;
+   f->descriptorBufferImageLayoutIgnored = true;
+   f->descriptorBufferPushDescriptors = true;
    f->inlineUniformBlock = true;
    f->descriptorBindingInlineUniformBlockUpdateAfterBind = true;
 

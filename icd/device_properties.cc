@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
+#include "icd/descriptor_set_layout.h"
 #include "icd/device_pages.h"
 #include "icd/graphics_queue.h"
 #include "icd/image.h"
@@ -251,6 +252,45 @@ void get_descriptor_limits(vk_properties *p)
    p->defaultRobustnessImages = VK_PIPELINE_ROBUSTNESS_IMAGE_BEHAVIOR_DISABLED_EXT;
 }
 
+/// A descriptor buffer is memory as any other.
+void get_descriptor_buffer_properties(vk_properties *p)
+{
+   p->combinedImageSamplerDescriptorSingleArray = true;
+   p->bufferlessPushDescriptors = true;
+   p->allowSamplerImageViewPostSubmitCreation = true;
+   p->descriptorBufferOffsetAlignment = host_alignment;
+   p->maxDescriptorBufferBindings = max_descriptor_buffers;
+   p->maxResourceDescriptorBufferBindings = max_descriptor_buffers;
+   p->maxSamplerDescriptorBufferBindings = max_descriptor_buffers;
+   p->maxEmbeddedImmutableSamplerBindings = cpu::max_sets;
+   p->maxEmbeddedImmutableSamplers = max_descriptors;
+   p->maxSamplerDescriptorBufferRange = max_buffer_size;
+   p->maxResourceDescriptorBufferRange = max_buffer_size;
+   p->samplerDescriptorBufferAddressSpaceSize = max_buffer_size;
+   p->resourceDescriptorBufferAddressSpaceSize = max_buffer_size;
+   p->descriptorBufferAddressSpaceSize = max_buffer_size;
+
+   p->bufferCaptureReplayDescriptorDataSize = capture_bytes;
+   p->imageCaptureReplayDescriptorDataSize = capture_bytes;
+   p->imageViewCaptureReplayDescriptorDataSize = capture_bytes;
+   p->samplerCaptureReplayDescriptorDataSize = capture_bytes;
+
+   p->samplerDescriptorSize = descriptor_bytes(VK_DESCRIPTOR_TYPE_SAMPLER);
+   p->combinedImageSamplerDescriptorSize =
+      descriptor_bytes(VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER);
+   p->sampledImageDescriptorSize = descriptor_bytes(VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE);
+   p->storageImageDescriptorSize = descriptor_bytes(VK_DESCRIPTOR_TYPE_STORAGE_IMAGE);
+   p->uniformTexelBufferDescriptorSize = p->robustUniformTexelBufferDescriptorSize =
+      descriptor_bytes(VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER);
+   p->storageTexelBufferDescriptorSize = p->robustStorageTexelBufferDescriptorSize =
+      descriptor_bytes(VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER);
+   p->uniformBufferDescriptorSize = p->robustUniformBufferDescriptorSize =
+      descriptor_bytes(VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER);
+   p->storageBufferDescriptorSize = p->robustStorageBufferDescriptorSize =
+      descriptor_bytes(VK_DESCRIPTOR_TYPE_STORAGE_BUFFER);
+   p->inputAttachmentDescriptorSize = descriptor_bytes(VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT);
+}
+
 /// Coordinates and weights of filters are computed in f32.
 void get_sampler_limits(vk_properties *p)
 {
@@ -319,6 +359,7 @@ void get_device_properties(uint64_t heap_size, vk_properties *p)
    get_dot_products(p);
    get_memory_limits(heap_size, p);
    get_descriptor_limits(p);
+   get_descriptor_buffer_properties(p);
    get_sampler_limits(p);
    get_host_copy_properties(p);
    get_absent_limits(p);

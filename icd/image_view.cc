@@ -15,6 +15,22 @@
 
 #include <utility>
 
+namespace weft {
+
+SampledImageDescriptor image_descriptor(VkImageView handle)
+{
+   VK_FROM_HANDLE(ImageView, view, handle);
+   return view ? view->descriptor : SampledImageDescriptor{};
+}
+
+ConvertedImageDescriptor converted_descriptor(VkImageView handle)
+{
+   VK_FROM_HANDLE(ImageView, view, handle);
+   return view ? view->converted : ConvertedImageDescriptor{};
+}
+
+} // namespace weft
+
 using namespace weft;
 
 namespace {

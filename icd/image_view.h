@@ -17,6 +17,11 @@ struct ImageView {
    ConvertedImageDescriptor converted; ///< of a view of several planes
 };
 
+/// The descriptor of a view that may be null.
+SampledImageDescriptor image_descriptor(VkImageView);
+/// The same of a view of several planes.
+ConvertedImageDescriptor converted_descriptor(VkImageView);
+
 VK_DEFINE_NONDISP_HANDLE_CASTS(ImageView, vk.base, VkImageView, VK_OBJECT_TYPE_IMAGE_VIEW)
 
 } // namespace weft

@@ -22,6 +22,10 @@ constexpr VkQueueGlobalPriority only_global_priority = VK_QUEUE_GLOBAL_PRIORITY_
 /// Dynamic buffers of each kind (uniform, storage) in all sets of a pipeline layout together.
 constexpr uint32_t max_dynamic_buffers = 16;
 constexpr uint32_t max_push_descriptors = 32;
+constexpr uint32_t max_descriptor_buffers = 32; ///< bound at once
+/// The data that captures a descriptor: zeros, because the addresses of memory and the descriptions
+/// of objects suffice for a replay.
+constexpr size_t capture_bytes = 8;
 /// Buffers start at multiples of this, so that tiles and vectors at their start are aligned.
 constexpr uint32_t memory_alignment = 64;
 /// The alignment of the driver's own structures by the runtime's default allocator. It suffices for

@@ -26,9 +26,10 @@ uint32_t plane_number(VkImageAspectFlags aspect);
 
 ConversionDescriptor describe_conversion(const vk_ycbcr_conversion_state &);
 
-/// The count of a pool's combined descriptors with as much memory as a ConvertedDescriptor.
+/// The count of combined descriptors with as much memory as a ConvertedDescriptor. A program that
+/// fills a descriptor buffer computes the stride of an array from it.
 constexpr uint32_t converted_descriptors = 3;
-static_assert(converted_descriptors * sizeof(CombinedDescriptor) >= sizeof(ConvertedDescriptor));
+static_assert(converted_descriptors * sizeof(CombinedDescriptor) == sizeof(ConvertedDescriptor));
 
 /// Whether C_B and C_R are exchanged.
 bool swaps_chromas(const vk_ycbcr_conversion_state &);

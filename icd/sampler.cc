@@ -12,6 +12,16 @@
 #include <algorithm>
 #include <cstring>
 
+namespace weft {
+
+SamplerDescriptor sampler_descriptor(VkSampler handle)
+{
+   VK_FROM_HANDLE(Sampler, sampler, handle);
+   return sampler ? sampler->descriptor : SamplerDescriptor{};
+}
+
+} // namespace weft
+
 using namespace weft;
 
 namespace {

@@ -27,6 +27,9 @@ struct Sampler {
    ConversionDescriptor conversion; ///< all zeros without one
 };
 
+/// The descriptor of a sampler that may be null.
+SamplerDescriptor sampler_descriptor(VkSampler);
+
 VK_DEFINE_NONDISP_HANDLE_CASTS(Sampler, vk.base, VkSampler, VK_OBJECT_TYPE_SAMPLER)
 
 } // namespace weft

@@ -3,6 +3,7 @@
 
 #include "nir_passes/images/converted_sampling.h"
 
+#include "nir_passes/choose.h"
 #include "nir_passes/images/texel_descriptor.h"
 
 #include <array>
@@ -33,10 +34,8 @@ nir_def *shift(nir_builder *b, const SampledImage &image, nir_def *coordinates)
    return coordinates;
 }
 
-} // namespace
-
-nir_def *sample_converted(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
-                          const Lookup &lookup)
+nir_def *sample_planes(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
+                       const Lookup &lookup)
 {
    Lookup of_chroma = lookup;
    of_chroma.coordinates = shift(b, image, lookup.coordinates);
@@ -56,6 +55,19 @@ nir_def *sample_converted(nir_builder *b, const SampledImage &image, const Descr
       color[row] = nir_fdot(b, values, words(row * sizeof(ConversionDescriptor{}.rows[0]), 4));
    color[3] = words(offsetof(ConversionDescriptor, alpha), 1);
    return nir_vec(b, color.data(), 4);
+}
+
+} // namespace
+
+nir_def *sample_converted(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
+                          const Lookup &lookup)
+{
+   // vkGetDescriptorEXT writes the size of a CombinedDescriptor for a null image, so the chromas
+   // and the conversion behind it may be anything.
+   return choose(
+      b, nir_ine_imm(b, load_width(b, image.descriptor), 0),
+      [&] { return sample_planes(b, image, sampler, lookup); },
+      [&] { return nir_imm_zero(b, 4, 32); });
 }
 
 } // namespace weft

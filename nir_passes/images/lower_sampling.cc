@@ -78,10 +78,9 @@ Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const Bind
    default:
       return Error{unsupported_access(deref)};
    }
-   Result<Descriptor> sampler = find_descriptor(
-      b, bindings, deref_of(tex, nir_tex_src_sampler_deref),
-      {sizeof(SamplerDescriptor), sizeof(CombinedDescriptor), sizeof(ConvertedDescriptor)},
-      "a sampler");
+   Result<Descriptor> sampler =
+      find_descriptor(b, bindings, deref_of(tex, nir_tex_src_sampler_deref),
+                      {sizeof(CombinedDescriptor), sizeof(ConvertedDescriptor)}, "a sampler");
    if (!sampler)
       return sampler.error();
    sampler->offset =

@@ -45,8 +45,7 @@ static_assert(sizeof(SampledImageDescriptor) == 128);
 enum class AddressMode : uint8_t { repeat, mirror, edge, border, mirror_once };
 enum class Reduction : uint8_t { average, least, largest };
 
-/// The state of a sampler. Its size differs from a texel buffer's, so that a shader with the wrong
-/// kind of descriptor is refused.
+/// The state of a sampler.
 struct SamplerDescriptor {
    uint8_t magnified_linear, minified_linear, levels_linear, unnormalized;
    AddressMode address[3];
@@ -59,6 +58,9 @@ struct SamplerDescriptor {
 };
 static_assert(sizeof(SamplerDescriptor) == 48);
 
+/// An image with a sampler, and a sampler without an image, whose place stays empty: a sampler has
+/// the same place in every descriptor without a conversion. So a shader finds it in a mutable
+/// descriptor of either type.
 struct CombinedDescriptor {
    SampledImageDescriptor image;
    SamplerDescriptor sampler;
@@ -77,7 +79,7 @@ struct ConvertedImageDescriptor {
 struct ConversionDescriptor {
    float rows[3][4];
    float alpha;
-   uint32_t reserved[3];
+   uint32_t reserved[7];
 };
 
 struct ConvertedDescriptor {
@@ -85,7 +87,7 @@ struct ConvertedDescriptor {
    ConversionDescriptor conversion;
    SamplerDescriptor sampler;
 };
-static_assert(sizeof(ConvertedDescriptor) == 512);
+static_assert(sizeof(ConvertedDescriptor) == 528);
 
 constexpr float max_lod_bias = 16;
 constexpr float max_anisotropy = 16;

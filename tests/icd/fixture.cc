@@ -124,9 +124,13 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_9_FEATURES_KHR,
       .pNext = &maintenance8,
    };
+   VkPhysicalDeviceDescriptorBufferFeaturesEXT descriptor_buffer = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_BUFFER_FEATURES_EXT,
+      .pNext = &maintenance9,
+   };
    VkPhysicalDevicePipelineBinaryFeaturesKHR pipeline_binary = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_BINARY_FEATURES_KHR,
-      .pNext = &maintenance9,
+      .pNext = &descriptor_buffer,
    };
    VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR explicit_layout = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR,

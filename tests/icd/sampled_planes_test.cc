@@ -3,6 +3,7 @@
 
 /// Images of several planes: copied by planes, viewed by planes, and sampled with conversions.
 
+#include "tests/icd/descriptor_buffer_fixture.h"
 #include "tests/icd/sampling_fixture.h"
 #include "tests/oracle/ycbcr.h"
 
@@ -429,6 +430,94 @@ TEST_F(SampledPlanesTest, ArraysAndCopiesOfDescriptors)
    for (int i = 0; i < 3; ++i) {
       for (int component = 0; component < 3; ++component)
          EXPECT_NEAR(out.as<float>()[4 * i + component], planes[i].value(component, 0, 0), 1e-6);
+   }
+   EXPECT_NEAR(out.as<float>()[12], planes[0].value(1, 0, 0), 1e-6);
+}
+
+/// In a descriptor buffer, a descriptor with a conversion takes the place of several, as the format
+/// reports. A null image has the descriptor of an image without a conversion.
+TEST_F(SampledPlanesTest, DescriptorBuffers)
+{
+   constexpr VkDescriptorType combined = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+                              storage = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+   constexpr uint32_t count = 3;
+   const DescriptorBuffers buffers(physical, device);
+   const PlanarFormat &f = planar_formats[1];
+   const oracle::YcbcrConversion c = {
+      oracle::YcbcrModel::rgb_identity, false, {false, false}, false, false, false, 8};
+   const VkSamplerYcbcrConversionInfo chained = {.sType =
+                                                    VK_STRUCTURE_TYPE_SAMPLER_YCBCR_CONVERSION_INFO,
+                                                 .conversion = make_conversion(f.format, c)};
+   const VkSampler sampler = make_converting_sampler(false, &chained);
+   const VkSampler samplers[] = {sampler, sampler, sampler};
+   VkDescriptorSetLayoutBinding images = binding(1, combined, count);
+   images.pImmutableSamplers = samplers;
+   PipelineRecipe recipe = {.flags = VK_PIPELINE_CREATE_DESCRIPTOR_BUFFER_BIT_EXT};
+   recipe.sets = {make_set_layout({binding(0, storage), images, binding(2, combined)},
+                                  VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT)};
+   const VkPipelineLayout layout = make_layout(recipe);
+   const VkPipeline pipeline = make_pipeline(R"(
+      layout(local_size_x = 1) in;
+      layout(binding = 0) buffer Out { vec4 results[]; };
+      layout(binding = 1) uniform sampler2D images[3];
+      layout(binding = 2) uniform sampler2D plain;
+      void main()
+      {
+         for (int i = 0; i < 3; ++i)
+            results[i] = textureLod(images[i], vec2(0), 0);
+         results[3] = textureLod(plain, vec2(0), 0);
+      })",
+                                             recipe, layout);
+
+   VkSamplerYcbcrConversionImageFormatProperties conversion = {
+      .sType = VK_STRUCTURE_TYPE_SAMPLER_YCBCR_CONVERSION_IMAGE_FORMAT_PROPERTIES};
+   VkImageFormatProperties2 format_properties = {
+      .sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2, .pNext = &conversion};
+   const VkPhysicalDeviceImageFormatInfo2 format_info = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+      .format = f.format,
+      .type = VK_IMAGE_TYPE_2D,
+      .usage = VK_IMAGE_USAGE_SAMPLED_BIT,
+   };
+   ASSERT_VK(vkGetPhysicalDeviceImageFormatProperties2(physical, &format_info, &format_properties));
+   const size_t stride = buffers.size_of(combined) * conversion.combinedImageSamplerDescriptorCount;
+
+   const VkDescriptorSetLayout set = recipe.sets[0];
+   const TestBuffer target = make_random_buffer(buffers.size_of(set)), out = make_random_buffer(64);
+   const auto address_of = [&](const TestBuffer &buffer) {
+      const VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                              .buffer = buffer.handle};
+      return vkGetBufferDeviceAddress(device, &info);
+   };
+   const Planes planes[] = {make_planes(f), make_planes(f), make_planes(f)};
+   buffers.get_buffer(storage, address_of(out), 64, target.map + buffers.offset_of(set, 0));
+   for (uint32_t i = 0; i < count; ++i) {
+      const bool is_null = i == 1;
+      const VkDescriptorImageInfo image = {
+         sampler,
+         is_null ? VK_NULL_HANDLE
+                 : make_view(planes[i].image, VK_IMAGE_ASPECT_COLOR_BIT, f.format, &chained),
+         VK_IMAGE_LAYOUT_GENERAL};
+      buffers.get(combined, {.pCombinedImageSampler = &image},
+                  target.map + buffers.offset_of(set, 1) + i * stride, is_null ? 0 : stride);
+   }
+   const VkDescriptorImageInfo plain = {
+      make_converting_sampler(false, nullptr),
+      make_view(planes[0].image, VK_IMAGE_ASPECT_PLANE_0_BIT, VK_FORMAT_R8_UNORM, nullptr),
+      VK_IMAGE_LAYOUT_GENERAL};
+   buffers.get(combined, {.pCombinedImageSampler = &plain}, target.map + buffers.offset_of(set, 2));
+
+   VkCommandBuffer cmd = begin();
+   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+   buffers.bind(cmd, {address_of(target)});
+   buffers.set_offsets(cmd, layout, 0, {0}, {0});
+   vkCmdDispatch(cmd, 1, 1, 1);
+   run(cmd);
+   for (uint32_t i = 0; i < count; ++i) {
+      for (int component = 0; component < 3; ++component)
+         EXPECT_NEAR(out.as<float>()[4 * i + uint32_t(component)],
+                     i == 1 ? 0 : planes[i].value(component, 0, 0), 1e-6)
+            << i;
    }
    EXPECT_NEAR(out.as<float>()[12], planes[0].value(1, 0, 0), 1e-6);
 }

@@ -18,8 +18,8 @@ namespace {
 constexpr BindingLayout sampling_bindings[] = {
    {0, 0, 0, 0, sizeof(CombinedDescriptor), 1, false},
    {0, 1, 0, 192, sizeof(SampledImageDescriptor), 1, false},
-   {0, 2, 0, 320, sizeof(SamplerDescriptor), 1, false},
-   {0, 3, 0, 384, 16, 1, false},
+   {0, 2, 0, 320, sizeof(CombinedDescriptor), 1, false},
+   {0, 3, 0, 512, 16, 1, false},
 };
 
 /// A shader that stores `value`.
