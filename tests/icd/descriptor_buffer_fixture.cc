@@ -94,8 +94,7 @@ void DescriptorBuffers::bind(VkCommandBuffer cmd,
       infos.push_back({
          .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_BUFFER_BINDING_INFO_EXT,
          .address = address,
-         .usage = VK_BUFFER_USAGE_RESOURCE_DESCRIPTOR_BUFFER_BIT_EXT |
-                  VK_BUFFER_USAGE_SAMPLER_DESCRIPTOR_BUFFER_BIT_EXT,
+         .usage = descriptor_buffer_usage,
       });
    bind_buffers(cmd, uint32_t(infos.size()), infos.data());
 }
@@ -135,12 +134,10 @@ VkDeviceAddress DescriptorBufferFixture::address_of(const TestBuffer &buffer) co
 
 TestBuffer DescriptorBufferFixture::make_descriptor_buffer(VkDeviceSize size)
 {
-   const VkBuffer handle = vulkan::create_buffer(
-      device, size,
-      VK_BUFFER_USAGE_RESOURCE_DESCRIPTOR_BUFFER_BIT_EXT |
-         VK_BUFFER_USAGE_SAMPLER_DESCRIPTOR_BUFFER_BIT_EXT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-         VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+   const VkBuffer handle =
+      vulkan::create_buffer(device, size,
+                            descriptor_buffer_usage | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                               VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
    const TestBuffer buffer = vulkan::bind_mapped(device, handle, size, 0, true);
    clean_up.push_back([this, buffer] { vulkan::destroy(device, buffer); });
    std::ranges::fill(buffer.as<uint8_t>(), uint8_t(0xa5));

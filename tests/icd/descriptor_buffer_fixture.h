@@ -12,6 +12,10 @@
 
 namespace weft::icd_test {
 
+constexpr VkBufferUsageFlags descriptor_buffer_usage =
+   VK_BUFFER_USAGE_RESOURCE_DESCRIPTOR_BUFFER_BIT_EXT |
+   VK_BUFFER_USAGE_SAMPLER_DESCRIPTOR_BUFFER_BIT_EXT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+
 /// The extension's commands and sizes.
 class DescriptorBuffers {
 public:

@@ -42,6 +42,21 @@ protected:
       push(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, set, 1, &write);
    }
 
+   /// A sampler whose color is that of the border.
+   VkSampler make_border(VkBorderColor color)
+   {
+      const VkSamplerCreateInfo info = {
+         .sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
+         .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER,
+         .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER,
+         .borderColor = color,
+      };
+      VkSampler sampler = VK_NULL_HANDLE;
+      EXPECT_VK(vkCreateSampler(device, &info, nullptr, &sampler));
+      clean_up.push_back([this, sampler] { vkDestroySampler(device, sampler, nullptr); });
+      return sampler;
+   }
+
    TestBuffer number(uint32_t value) { return make_buffer(4, &value); }
 
    /// Set 0 has a number, set 1 the results. Each dispatch writes the number to its own result.
@@ -174,10 +189,8 @@ TEST_F(DescriptorBufferStateTest, PushedAndEmbeddedSets)
       make_buffer_layout({binding(0, VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE), binding(1, storage)});
    const VkDescriptorSetLayout pushed = make_buffer_layout(
       {binding(0, storage)}, VK_DESCRIPTOR_SET_LAYOUT_CREATE_PUSH_DESCRIPTOR_BIT);
-   const auto embed = [&](float first, float second) {
-      const VkSampler samplers[] = {
-         make_resource(VK_DESCRIPTOR_TYPE_SAMPLER, first).image.sampler,
-         make_resource(VK_DESCRIPTOR_TYPE_SAMPLER, second).image.sampler};
+   const auto embed = [&](VkBorderColor first, VkBorderColor second) {
+      const VkSampler samplers[] = {make_border(first), make_border(second)};
       VkDescriptorSetLayoutBinding bindings[] = {binding(4, VK_DESCRIPTOR_TYPE_SAMPLER),
                                                  binding(1, VK_DESCRIPTOR_TYPE_SAMPLER)};
       bindings[0].pImmutableSamplers = &samplers[1];
@@ -186,10 +199,12 @@ TEST_F(DescriptorBufferStateTest, PushedAndEmbeddedSets)
          {bindings[0], bindings[1]},
          VK_DESCRIPTOR_SET_LAYOUT_CREATE_EMBEDDED_IMMUTABLE_SAMPLERS_BIT_EXT);
    };
-   recipe.sets = {in_buffer, pushed, embed(3, 40)};
+   constexpr VkBorderColor zeros = VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK,
+                           ones = VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE;
+   recipe.sets = {in_buffer, pushed, embed(zeros, ones)};
    const VkPipelineLayout layouts[] = {make_layout(recipe), [&] {
                                           PipelineRecipe other = recipe;
-                                          other.sets[2] = embed(5, 60);
+                                          other.sets[2] = embed(ones, zeros);
                                           return make_layout(other);
                                        }()};
    VkPipeline pipelines[2];
@@ -206,7 +221,7 @@ TEST_F(DescriptorBufferStateTest, PushedAndEmbeddedSets)
          void main()
          {
             result[place] = float(number) + textureLod(sampler2D(zero, first), vec2(2), 0).x +
-                            textureLod(sampler2D(zero, second), vec2(2), 0).x;
+                            2 * textureLod(sampler2D(zero, second), vec2(2), 0).x;
          })",
                                           recipe, layouts[p]);
    const TestBuffer out = make_random_buffer(4 * steps),
@@ -245,7 +260,7 @@ TEST_F(DescriptorBufferStateTest, PushedAndEmbeddedSets)
          if (set == 3)
             vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipelines[p]);
       }
-      expected.push_back(float(in + (p == 0 ? 3 + 40 : 5 + 60)));
+      expected.push_back(float(in + (p == 0 ? 2 : 1)));
       dispatch_to(cmd, layout, step);
    }
    run(cmd);

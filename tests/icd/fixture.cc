@@ -128,9 +128,17 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DESCRIPTOR_BUFFER_FEATURES_EXT,
       .pNext = &maintenance9,
    };
+   VkPhysicalDeviceMutableDescriptorTypeFeaturesEXT mutable_descriptors = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MUTABLE_DESCRIPTOR_TYPE_FEATURES_EXT,
+      .pNext = &descriptor_buffer,
+   };
+   VkPhysicalDeviceShaderObjectFeaturesEXT shader_object = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_FEATURES_EXT,
+      .pNext = &mutable_descriptors,
+   };
    VkPhysicalDevicePipelineBinaryFeaturesKHR pipeline_binary = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_BINARY_FEATURES_KHR,
-      .pNext = &descriptor_buffer,
+      .pNext = &shader_object,
    };
    VkPhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR explicit_layout = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_WORKGROUP_MEMORY_EXPLICIT_LAYOUT_FEATURES_KHR,

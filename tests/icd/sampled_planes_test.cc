@@ -463,8 +463,9 @@ TEST_F(SampledPlanesTest, DescriptorBuffers)
       layout(binding = 2) uniform sampler2D plain;
       void main()
       {
-         for (int i = 0; i < 3; ++i)
-            results[i] = textureLod(images[i], vec2(0), 0);
+         results[0] = textureLod(images[0], vec2(0), 0);
+         results[1] = textureLod(images[1], vec2(0), 0);
+         results[2] = textureLod(images[2], vec2(0), 0);
          results[3] = textureLod(plain, vec2(0), 0);
       })",
                                              recipe, layout);
@@ -483,7 +484,13 @@ TEST_F(SampledPlanesTest, DescriptorBuffers)
    const size_t stride = buffers.size_of(combined) * conversion.combinedImageSamplerDescriptorCount;
 
    const VkDescriptorSetLayout set = recipe.sets[0];
-   const TestBuffer target = make_random_buffer(buffers.size_of(set)), out = make_random_buffer(64);
+   const VkDeviceSize bytes = buffers.size_of(set);
+   const TestBuffer target = vulkan::bind_mapped(
+      device, vulkan::create_buffer(device, bytes, descriptor_buffer_usage), bytes, 0, true);
+   clean_up.push_back([this, target] { vulkan::destroy(device, target); });
+   for (uint8_t &byte : target.as<uint8_t>())
+      byte = uint8_t(random());
+   const TestBuffer out = make_random_buffer(64);
    const auto address_of = [&](const TestBuffer &buffer) {
       const VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                               .buffer = buffer.handle};
