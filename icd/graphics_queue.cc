@@ -41,7 +41,7 @@ void get_graphics_limits(vk_properties *p)
    p->maxSampleMaskWords = 1;
    p->maxClipDistances = p->maxCullDistances = p->maxCombinedClipAndCullDistances = 0;
    p->pointSizeGranularity = 0.125f;
-   p->lineWidthGranularity = 0.5f;
+   p->lineWidthGranularity = 0; // without wide lines
    p->lineSubPixelPrecisionBits = 4;
    p->standardSampleLocations = true;
    p->maxFragmentDualSrcAttachments = 1;

@@ -108,7 +108,7 @@ std::vector<Limit> limits_of(const VkPhysicalDeviceLimits &l)
       MAX(pointSizeGranularity, 0.125),
       MAX(lineWidthRange[0], 1),
       MIN(lineWidthRange[1], 1),
-      MAX(lineWidthGranularity, 0.5),
+      MAX(lineWidthGranularity, 0),
       MIN(standardSampleLocations, 1),
       MAX(nonCoherentAtomSize, 256),
    };
