@@ -57,6 +57,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_maintenance4 = true;
    e->KHR_shader_integer_dot_product = true;
    e->KHR_shader_non_semantic_info = true;
+   e->KHR_shader_terminate_invocation = true;
    e->KHR_synchronization2 = true;
    e->KHR_zero_initialize_workgroup_memory = true;
    e->EXT_image_robustness = true;
@@ -64,7 +65,9 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_pipeline_creation_cache_control = true;
    e->EXT_pipeline_creation_feedback = true;
    e->EXT_private_data = true;
+   e->EXT_shader_demote_to_helper_invocation = true;
    e->EXT_subgroup_size_control = !settings().hides_subgroup_sizes;
+   e->EXT_texel_buffer_alignment = true;
    e->EXT_tooling_info = true;
 
    // Vulkan 1.4
@@ -114,6 +117,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_shader_clock = true;
    e->KHR_shader_maximal_reconvergence = true;
    e->KHR_shader_quad_control = true;
+   e->KHR_shader_relaxed_extended_instruction = true;
    e->KHR_shader_subgroup_uniform_control_flow = true;
    e->KHR_workgroup_memory_explicit_layout = true;
    e->EXT_border_color_swizzle = true;
@@ -135,6 +139,9 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_shader_atomic_float = true;
    e->EXT_shader_atomic_float2 = true;
    e->EXT_shader_image_atomic_int64 = true;
+   e->GOOGLE_decorate_string = true;
+   e->GOOGLE_hlsl_functionality1 = true;
+   e->GOOGLE_user_type = true;
    e->VALVE_mutable_descriptor_type = true;
 }
 

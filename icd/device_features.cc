@@ -189,6 +189,8 @@ void get_api_features(vk_features *f)
    f->memoryPriority = true;
    f->mutableDescriptorType = true;
    f->pageableDeviceLocalMemory = true;
+   f->shaderRelaxedExtendedInstruction = true;
+   f->texelBufferAlignment = true;
 }
 
 /// Features of images and graphics that every device with Vulkan 1.4 must report ("Feature

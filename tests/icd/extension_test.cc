@@ -6,6 +6,7 @@
 #include "tests/icd/fixture.h"
 
 #include "tests/e2e/glsl.h"
+#include "tests/spirv/assemble.h"
 
 #include <cstring>
 
@@ -401,6 +402,64 @@ TEST_F(ExtensionTest, ModulesInTheChainOfTheirStage)
    vkCmdDispatch(cmd, 1, 1, 1);
    run(cmd);
    EXPECT_NE(buffer.as()[0], before);
+}
+
+/// The decorations that compilers of HLSL write: strings, counters, types. Shaders keep their effect.
+TEST_F(ExtensionTest, DecorationsOfHlsl)
+{
+   const std::vector<uint32_t> spirv = test::assemble(R"(
+      OpCapability Shader
+      OpExtension "SPV_GOOGLE_decorate_string"
+      OpExtension "SPV_GOOGLE_hlsl_functionality1"
+      OpExtension "SPV_GOOGLE_user_type"
+      OpMemoryModel Logical GLSL450
+      OpEntryPoint GLCompute %main "main" %out %counter
+      OpExecutionMode %main LocalSize 1 1 1
+      OpDecorate %out DescriptorSet 0
+      OpDecorate %out Binding 0
+      OpDecorate %counter DescriptorSet 0
+      OpDecorate %counter Binding 1
+      OpDecorateId %out HlslCounterBufferGOOGLE %counter
+      OpDecorateString %out UserTypeGOOGLE "rwbyteaddressbuffer"
+      OpDecorate %block Block
+      OpMemberDecorate %block 0 Offset 0
+      OpMemberDecorateString %block 0 HlslSemanticGOOGLE "VALUE"
+      %void = OpTypeVoid
+      %function = OpTypeFunction %void
+      %uint = OpTypeInt 32 0
+      %c0 = OpConstant %uint 0
+      %c1 = OpConstant %uint 1
+      %c7 = OpConstant %uint 7
+      %block = OpTypeStruct %uint
+      %block_pointer = OpTypePointer StorageBuffer %block
+      %pointer = OpTypePointer StorageBuffer %uint
+      %out = OpVariable %block_pointer StorageBuffer
+      %counter = OpVariable %block_pointer StorageBuffer
+      %main = OpFunction %void None %function
+      %entry = OpLabel
+      %to = OpAccessChain %pointer %out %c0
+      %counted = OpAccessChain %pointer %counter %c0
+      OpStore %to %c7
+      %before = OpAtomicIAdd %uint %counted %c1 %c0 %c7
+      OpReturn
+      OpFunctionEnd)");
+   PipelineRecipe recipe;
+   recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),
+                                   binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
+   VkPipelineLayout layout = make_layout(recipe);
+   VkPipeline pipeline = VK_NULL_HANDLE;
+   ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline)) << messages;
+   const TestBuffer out = make_buffer(4), counter = make_buffer(4);
+   VkDescriptorSet set = make_set(recipe.sets[0]);
+   write_buffer(set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out);
+   write_buffer(set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, counter);
+   VkCommandBuffer cmd = begin();
+   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+   vkCmdDispatch(cmd, 3, 1, 1);
+   run(cmd);
+   EXPECT_EQ(out.as()[0], 7u);
+   EXPECT_EQ(counter.as()[0], 21u);
 }
 
 } // namespace weft::icd_test
