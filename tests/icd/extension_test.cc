@@ -404,7 +404,7 @@ TEST_F(ExtensionTest, ModulesInTheChainOfTheirStage)
    EXPECT_NE(buffer.as()[0], before);
 }
 
-/// The decorations that compilers of HLSL write: strings, counters, types. Shaders keep their effect.
+/// The decorations that compilers of HLSL write: strings, counters, types. They change no effect.
 TEST_F(ExtensionTest, DecorationsOfHlsl)
 {
    const std::vector<uint32_t> spirv = test::assemble(R"(
