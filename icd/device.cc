@@ -8,6 +8,7 @@
 #include "icd/log.h"
 #include "icd/physical_device.h"
 #include "icd/settings.h"
+#include "shader_cache/disk_cache.h"
 #include "weft_entrypoints.h"
 
 #include "vk_alloc.h"
@@ -44,7 +45,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateDevice(VkPhysicalDevice physicalDevice
 {
    VK_FROM_HANDLE(PhysicalDevice, pdev, physicalDevice);
    const VkAllocationCallbacks *instance_alloc = &pdev->vk.instance->alloc;
-   cpu::prepare_to_compile();
+   cpu::prepare_for_device(shader_cache());
 
    void *memory =
       vk_zalloc2(instance_alloc, pAllocator, sizeof(Device), 8, VK_SYSTEM_ALLOCATION_SCOPE_DEVICE);

@@ -287,6 +287,16 @@ void DiskCache::write(const CacheKey &key, std::span<const std::byte> payload)
    }
 }
 
+bool DiskCache::has_entries() const noexcept
+{
+   const std::unique_ptr<DIR, int (*)(DIR *)> listing(opendir(folder.c_str()), closedir);
+   while (const dirent *item = listing ? readdir(listing.get()) : nullptr) {
+      if (is_entry(item->d_name))
+         return true;
+   }
+   return false;
+}
+
 DiskCache *shader_cache()
 {
    // Threads may use it while the process exits.

@@ -37,6 +37,8 @@ public:
 
    std::optional<std::vector<std::byte>> read(const CacheKey &) const;
    void write(const CacheKey &, std::span<const std::byte> payload);
+   /// Whether any process has stored anything. It may be damaged.
+   bool has_entries() const noexcept;
 
 private:
    const std::string folder;

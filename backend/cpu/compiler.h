@@ -140,7 +140,7 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &, const Compi
 /// A hash of everything that the result of compile() depends on.
 CacheKey cache_key(const ShaderSource &, const CompileOptions &);
 
-/// A program whose code another thread may still generate; an Error if that fails without memory.
+/// A program that another thread may still compile; an Error if that fails without memory.
 using FutureProgram = std::shared_future<Result<std::shared_ptr<const Program>>>;
 
 /// The program of the same shader whose kernel always returns true. Thread-safe.
@@ -154,9 +154,9 @@ public:
    std::atomic<bool> is_preferred = false;
 };
 
-/// The programs of a shader. If dispatches decide branches with large sides, the shader has a
-/// program for each way that dispatches take, compiled for the first dispatch that takes it. Else
-/// it has one program. Thread-safe.
+/// The programs of a shader. If dispatches decide branches, the shader has a program for each way
+/// that dispatches take, compiled for the first dispatch that takes it. Else it has one program,
+/// compiled for the first dispatch. Thread-safe.
 class Programs {
 public:
    virtual ~Programs() = default;
@@ -171,9 +171,10 @@ public:
 };
 
 /// Takes the programs from the cache or compiles them and stores them there. The cache may be null;
-/// otherwise it must outlive the programs. Returns when all errors of the shader are known; other
-/// threads, as many as there are CPUs, generate the code. With dumps, statistics or a PassControl,
-/// it compiles one program completely. Null if the cache has no programs and !may_compile.
+/// otherwise it must outlive the programs. Returns when all errors of the shader are known. Other
+/// threads, as many as there are CPUs, do the rest for dispatches. With dumps, statistics or a
+/// PassControl, it compiles one program completely. Null if the cache has no programs and
+/// !may_compile.
 Result<std::shared_ptr<Programs>> compile_cached(DiskCache *, const ShaderSource &,
                                                  const CompileOptions &, bool may_compile = true);
 

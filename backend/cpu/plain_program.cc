@@ -6,6 +6,7 @@
 #include "backend/cpu/jit/jit.h"
 #include "backend/cpu/jit/program_file.h"
 #include "backend/cpu/lowered_shader.h"
+#include "backend/cpu/prepare.h"
 #include "backend/cpu/specialize/compile_queue.h"
 
 #include <exception>
@@ -112,6 +113,8 @@ ProgramResult link_file(ProgramFile file, const CpuFeatures &cpu, const CachePla
    case FileKind::program:
       return link_program(file.info, std::move(file.payload), cpu);
    case FileKind::leaving: {
+      // The plain program is compiled in no call of the application.
+      prepare_to_compile();
       Result<StoredShader> stored = read_shader_payload(file.info, file.payload, cpu);
       if (!stored)
          return stored.error();

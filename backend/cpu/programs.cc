@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The programs of a shader, from the cache or compiled while the application goes on.
+/// The programs of a shader, from the cache or compiled for dispatches.
 
 #include "backend/cpu/compiler.h"
 #include "backend/cpu/jit/program_file.h"
@@ -12,32 +12,85 @@
 #include "backend/cpu/specialize/shader_variants.h"
 #include "backend/cpu/specialize/specialize_branches.h"
 
+#include <atomic>
 #include <exception>
+#include <new>
 #include <optional>
 
 namespace weft::cpu {
 
 namespace {
 
-/// One program for all dispatches.
+/// One program for all dispatches, which is there.
 class OneProgram final : public Programs {
 public:
-   OneProgram(const ProgramInfo &info, FutureProgram program)
-       : program_info(info), program(std::move(program))
+   explicit OneProgram(std::shared_ptr<const Program> found)
+       : found(std::move(found)), program(ready(this->found))
    {
    }
 
-   const ProgramInfo &info() const override { return program_info; }
+   const ProgramInfo &info() const override { return found->info(); }
    const FutureProgram &program_for(const DispatchFacts &) override { return program; }
+   std::vector<std::byte> serialize() const override { return found->serialize(); }
+
+private:
+   const std::shared_ptr<const Program> found;
+   const FutureProgram program;
+};
+
+/// Lets another thread compile a shader that takes these decisions, and fulfils the promise.
+void start_program(const std::shared_ptr<ProgramPromise> &promise,
+                   const std::shared_ptr<const KeptShader> &shader,
+                   const BranchDecisions &decisions, const CachePlace &place)
+{
+   make_program(promise, place.cache, place.key, [=]() -> ProgramResult {
+      const Specialization wanted = {shader->conditions, decisions};
+      Result<TranslatedShader> translated =
+         translate({unpack_nir(*shader), shader->cpu, shader->info.subgroup_size,
+                    shader->robust_buffer_access},
+                   {}, &wanted);
+      if (!translated)
+         return translated.error();
+      return generate(std::move(*translated), {}, place);
+   });
+}
+
+/// One program for all dispatches, compiled for the first one, because libraries create pipelines
+/// that their users never need. In the cache, the program replaces the shader.
+class LateProgram final : public Programs {
+public:
+   LateProgram(std::shared_ptr<const KeptShader> shader, const CachePlace &place)
+       : shader(std::move(shader)), place(place)
+   {
+   }
+
+   const ProgramInfo &info() const override { return shader->info; }
+   const FutureProgram &program_for(const DispatchFacts &) override { return started(); }
+   /// Applications store pipelines for their code, so this compiles the program too.
    std::vector<std::byte> serialize() const override
    {
-      const ProgramResult &result = program.get();
+      const ProgramResult &result = started().get();
       return result ? (*result)->serialize() : std::vector<std::byte>();
    }
 
 private:
-   const ProgramInfo program_info;
-   const FutureProgram program;
+   const FutureProgram &started() const noexcept
+   {
+      if (is_started.exchange(true))
+         return program;
+      try {
+         start_program(promise, shader, {}, place);
+      } catch (const std::exception &e) {
+         promise->set_value(Error{e.what()});
+      }
+      return program;
+   }
+
+   const std::shared_ptr<const KeptShader> shader; ///< outlives this in threads that compile
+   const CachePlace place;
+   const std::shared_ptr<ProgramPromise> promise = std::make_shared<ProgramPromise>();
+   const FutureProgram program = promise->get_future().share();
+   mutable std::atomic<bool> is_started = false;
 };
 
 /// A program for each of the ways that dispatches take at the branches.
@@ -82,17 +135,7 @@ private:
             if (program)
                return choice.promise->set_value(std::move(program));
          }
-         make_program(choice.promise, cache, place.key,
-                      [shader = shader, decisions = choice.decisions, place]() -> ProgramResult {
-                         const Specialization wanted = {shader->conditions, decisions};
-                         Result<TranslatedShader> translated =
-                            translate({unpack_nir(*shader), shader->cpu, shader->info.subgroup_size,
-                                       shader->robust_buffer_access},
-                                      {}, &wanted);
-                         if (!translated)
-                            return translated.error();
-                         return generate(std::move(*translated), {}, place);
-                      });
+         start_program(choice.promise, shader, choice.decisions, place);
       } catch (const std::exception &e) {
          choice.promise->set_value(Error{e.what()});
       }
@@ -103,6 +146,13 @@ private:
    const CacheKey key;
    ShaderVariants variants;
 };
+
+std::shared_ptr<Programs> programs_of(StoredShader stored, DiskCache *cache, const CacheKey &key)
+{
+   if (stored.shader->conditions.branches.empty())
+      return std::make_shared<LateProgram>(std::move(stored.shader), CachePlace{cache, key});
+   return std::make_shared<SpecializedPrograms>(std::move(stored), cache, key);
+}
 
 Result<std::shared_ptr<Programs>> read_programs(std::span<const std::byte> bytes,
                                                 const CpuFeatures &cpu, DiskCache *cache,
@@ -115,21 +165,19 @@ Result<std::shared_ptr<Programs>> read_programs(std::span<const std::byte> bytes
       ProgramResult program = link_file(*file, cpu, {cache, key});
       if (!program)
          return program.error();
-      return std::shared_ptr<Programs>(
-         std::make_shared<OneProgram>(file->info, ready(std::move(program))));
+      return std::shared_ptr<Programs>(std::make_shared<OneProgram>(std::move(*program)));
    }
    Result<StoredShader> stored = read_shader_payload(file->info, file->payload, cpu);
    if (!stored)
       return stored.error();
-   return std::shared_ptr<Programs>(
-      std::make_shared<SpecializedPrograms>(std::move(*stored), cache, key));
+   return programs_of(std::move(*stored), cache, key);
 }
 
 /// A side of at least this number of NIR instructions is worth a program without it.
 constexpr uint32_t worthwhile_instructions = 48;
 
 /// The stages of compile(), up to the point at which nothing about the shader can be wrong. Other
-/// threads do the rest, now or for the first dispatch.
+/// threads do the rest, for the first dispatch.
 Result<std::shared_ptr<Programs>> start_compile(DiskCache *cache, const CacheKey &key,
                                                 const ShaderSource &source,
                                                 const CompileOptions &options)
@@ -139,31 +187,14 @@ Result<std::shared_ptr<Programs>> start_compile(DiskCache *cache, const CacheKey
    if (!lowered)
       return lowered.error();
    nir_shader *nir = lowered->nir.get();
-   const ProgramInfo info = program_info(nir, lowered->subgroup_size);
-   BranchConditions conditions =
-      find_branch_conditions(nir, lowered->subgroup_size, worthwhile_instructions);
-   std::vector<std::byte> bytes;
-   if (!conditions.branches.empty())
-      bytes = pack_nir(nir);
-   if (!bytes.empty()) {
-      const auto kept = std::make_shared<const KeptShader>(
-         KeptShader{info, lowered->cpu, lowered->robust_buffer_access, std::move(conditions),
-                    std::move(bytes)});
-      if (cache)
-         cache->write(key, write_shader(*kept, {}));
-      return std::shared_ptr<Programs>(
-         std::make_shared<SpecializedPrograms>(StoredShader{kept, {}}, cache, key));
-   }
-   Result<TranslatedShader> translated = translate(std::move(*lowered));
-   if (!translated)
-      return translated.error();
-   const auto promise = std::make_shared<ProgramPromise>();
-   auto program = std::make_shared<OneProgram>(info, promise->get_future().share());
-   const auto shader = std::make_shared<TranslatedShader>(std::move(*translated));
-   make_program(promise, cache, key, [shader, place = CachePlace{cache, key}] {
-      return generate(std::move(*shader), {}, place);
-   });
-   return std::shared_ptr<Programs>(std::move(program));
+   const auto kept = std::make_shared<const KeptShader>(KeptShader{
+      program_info(nir, lowered->subgroup_size), lowered->cpu, lowered->robust_buffer_access,
+      find_branch_conditions(nir, lowered->subgroup_size, worthwhile_instructions), pack_nir(nir)});
+   if (kept->nir.empty())
+      throw std::bad_alloc();
+   if (cache)
+      cache->write(key, write_shader(*kept, {}));
+   return programs_of({kept, {}}, cache, key);
 }
 
 } // namespace
@@ -188,8 +219,7 @@ Result<std::shared_ptr<Programs>> compile_cached(DiskCache *cache, const ShaderS
    ProgramResult program = compile(source, options);
    if (!program)
       return program.error();
-   const ProgramInfo info = (*program)->info();
-   return std::shared_ptr<Programs>(std::make_shared<OneProgram>(info, ready(std::move(program))));
+   return std::shared_ptr<Programs>(std::make_shared<OneProgram>(std::move(*program)));
 }
 
 Result<std::shared_ptr<Programs>> deserialize_programs(std::span<const std::byte> bytes,

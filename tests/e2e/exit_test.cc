@@ -65,6 +65,15 @@ void main()
 
 const PipelineOptions two_buffers = {.bindings = {1, 1}};
 
+/// A pipeline that is compiled while the process goes on. Never destroyed.
+Pipeline &compiling(Device &device, const std::vector<uint32_t> &spirv,
+                    const PipelineOptions &options = two_buffers)
+{
+   auto &pipeline = *new Pipeline(device, spirv, options);
+   pipeline.begin_compilation();
+   return pipeline;
+}
+
 /// Creates pipelines for ever.
 void create_pipelines(Device &device, const std::vector<uint32_t> &spirv)
 {
@@ -72,7 +81,7 @@ void create_pipelines(Device &device, const std::vector<uint32_t> &spirv)
       PipelineOptions options = two_buffers;
       options.spec_constants = {{0, turns}};
       try {
-         new Pipeline(device, spirv, options);
+         compiling(device, spirv, options);
       } catch (const VulkanError &) {
          // The process is ending.
       }
@@ -87,7 +96,7 @@ void wait_at_random()
 void exit_during_compilation()
 {
    Device &device = new_device();
-   new Pipeline(device, long_shader(device, 100), two_buffers);
+   compiling(device, long_shader(device, 100));
    std::exit(given_status);
 }
 
@@ -95,7 +104,7 @@ void exit_with_many_shaders_waiting()
 {
    Device &device = new_device();
    for (uint32_t steps = 50; steps < 60; steps++)
-      new Pipeline(device, long_shader(device, steps), two_buffers);
+      compiling(device, long_shader(device, steps));
    std::exit(given_status);
 }
 
@@ -134,20 +143,21 @@ void exit_of_another_thread()
 void quick_exit_during_compilation()
 {
    Device &device = new_device();
-   new Pipeline(device, long_shader(device, 100), two_buffers);
+   compiling(device, long_shader(device, 100));
    std::quick_exit(given_status);
 }
 
 void immediate_exit_during_compilation()
 {
    Device &device = new_device();
-   new Pipeline(device, long_shader(device, 100), two_buffers);
+   compiling(device, long_shader(device, 100));
    _exit(given_status);
 }
 
 /// Runs out of address space on the queue's thread.
 void exit_after_the_device_is_lost()
 {
+   setenv("WEFT_THREADS", "1", 1); // shaders are compiled one after another
    Device &device = new_device();
    const std::string text = std::string(glsl_header) + R"(
 layout(local_size_x = 1024) in;
@@ -162,7 +172,7 @@ void main()
    target.data[gl_GlobalInvocationID.x] = many[source.data[gl_GlobalInvocationID.x] % 2048];
 }
 )";
-   auto &pipeline = *new Pipeline(device, compile_glsl(text), two_buffers);
+   Pipeline &pipeline = compiling(device, compile_glsl(text));
    auto &source = *new Buffer(device, 65536), &target = *new Buffer(device, 65536);
    // Loads the code for pipelines now, because the next open may fail.
    auto &other = *new Pipeline(device, long_shader(device, 10), two_buffers);
@@ -258,7 +268,7 @@ void main()
 void exit_of_a_child()
 {
    Device &device = new_device();
-   new Pipeline(device, long_shader(device, 100), two_buffers);
+   compiling(device, long_shader(device, 100));
    const pid_t child = fork();
    if (child == 0) {
       alarm(vulkan::hang_limit / 2);
@@ -275,6 +285,7 @@ void unload_during_compilation()
    for (int i = 0; i < 3; i++) {
       Device device(false);
       const Pipeline pipeline(device, long_shader(device, 100 + i), two_buffers);
+      pipeline.begin_compilation();
    }
    std::exit(given_status);
 }
@@ -288,6 +299,7 @@ void clean_up()
 {
    try {
       const Pipeline late(*device_to_destroy, *spirv_to_compile, two_buffers);
+      late.begin_compilation();
    } catch (const VulkanError &) {
       // A pipeline may fail at this point.
    }
@@ -299,8 +311,7 @@ void destroy_at_exit()
 {
    std::atexit(clean_up);
    device_to_destroy = &new_device();
-   pipeline_to_destroy =
-      new Pipeline(*device_to_destroy, long_shader(*device_to_destroy, 100), two_buffers);
+   pipeline_to_destroy = &compiling(*device_to_destroy, long_shader(*device_to_destroy, 100));
    spirv_to_compile = new std::vector<uint32_t>(long_shader(*device_to_destroy, 20));
    std::exit(given_status);
 }

@@ -462,6 +462,18 @@ TEST_F(DiskCacheTest, ThreadsShareIt)
       EXPECT_EQ(cache.read(numbered_key(number)), payload_of(number, 500));
 }
 
+TEST_F(DiskCacheTest, KnowsWhetherItIsEmpty)
+{
+   DiskCache cache = open();
+   EXPECT_FALSE(cache.has_entries());
+   fs::create_directories(folder);
+   std::ofstream(folder / "unfinished.1234") << "half";
+   EXPECT_FALSE(cache.has_entries());
+   cache.write(numbered_key(0), payload_of(0, 10));
+   EXPECT_TRUE(cache.has_entries());
+   EXPECT_TRUE(open().has_entries());
+}
+
 /// Its entry is the old one or the new one, and no other entry is touched.
 TEST_F(DiskCacheTest, SurvivesKilledWriters)
 {

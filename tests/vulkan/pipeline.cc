@@ -253,4 +253,10 @@ void Pipeline::dispatch_with(const std::vector<Descriptor> &descriptors, Groups 
    device.run(record(groups, push, times));
 }
 
+void Pipeline::begin_compilation() const
+{
+   const VkCommandBuffer commands = record({}, {}, 1);
+   vkFreeCommandBuffers(device.device, device.pool, 1, &commands);
+}
+
 } // namespace weft::vulkan

@@ -58,6 +58,8 @@ public:
    {
       dispatch(buffers, groups, std::as_bytes(std::span(&push, 1)), times);
    }
+   /// Records a dispatch that never runs. Drivers may compile the shader for its first dispatch.
+   void begin_compilation() const;
 
 private:
    void create(std::span<const uint32_t> spirv);

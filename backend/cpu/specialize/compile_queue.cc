@@ -53,6 +53,7 @@ TablesMeanwhile::TablesMeanwhile()
 void make_program(const std::shared_ptr<ProgramPromise> &promise, DiskCache *cache,
                   const CacheKey &key, std::function<ProgramResult()> make)
 {
+   prepare_to_compile();
    const auto run = [cache, key, make = std::move(make)]() -> ProgramResult {
       try {
          make_tables();
@@ -76,6 +77,12 @@ void prepare_to_compile() noexcept
    } catch (const std::exception &) {
       // Without memory, the first compilation creates the tables.
    }
+}
+
+void prepare_for_device(const DiskCache *cache) noexcept
+{
+   if (!cache || !cache->has_entries())
+      prepare_to_compile();
 }
 
 } // namespace weft::cpu

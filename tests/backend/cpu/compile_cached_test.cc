@@ -3,6 +3,7 @@
 
 /// Programs from the shader cache, and the inputs that their keys depend on.
 
+#include "backend/cpu/jit/program_file.h"
 #include "tests/backend/cpu/shader_runner.h"
 #include "tests/scratch_folder.h"
 
@@ -120,6 +121,33 @@ TEST_F(CompileCached, GeneratesCodeMeanwhile)
       expect_multiplied(*program, factor);
       EXPECT_TRUE(finished(start(factor, false)));
    }
+}
+
+/// Programs create pipelines that they never use. The cache has the shader until then.
+TEST_F(CompileCached, CompilesForTheFirstDispatch)
+{
+   const auto kind_in_cache = [&] {
+      const auto bytes = cache.read(cache_key(source(), options()));
+      return bytes ? std::optional(read_program_file(*bytes)->kind) : std::nullopt;
+   };
+   const auto first = compile_cached(&cache, source(), options());
+   ASSERT_TRUE(first) << first.error().message;
+   EXPECT_EQ(kind_in_cache(), FileKind::shader);
+
+   // Another process has the shader without its program.
+   const auto second = compile_cached(&cache, source(), options(), false);
+   const std::shared_ptr<const Program> program = finished(second);
+   ASSERT_TRUE(program);
+   expect_doubled(*program);
+   EXPECT_EQ(kind_in_cache(), FileKind::program);
+   EXPECT_EQ((*second)->program_for({}).get()->get(), program.get());
+   // Applications that store pipelines get programs.
+   EXPECT_EQ((*first)->serialize(), program->serialize());
+   const std::vector<std::byte> bytes = (*second)->serialize();
+   EXPECT_EQ(read_program_file(bytes)->kind, FileKind::program);
+   const auto of_bytes = finished(deserialize_programs(bytes, nullptr, {}));
+   ASSERT_TRUE(of_bytes);
+   expect_doubled(*of_bytes);
 }
 
 TEST_F(CompileCached, KeepsNoErrors)

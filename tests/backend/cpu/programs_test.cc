@@ -3,6 +3,7 @@
 
 /// The programs of a shader for several threads, and the tables that LLVM creates for their code.
 
+#include "backend/cpu/prepare.h"
 #include "tests/backend/cpu/shader_runner.h"
 #include "tests/scratch_folder.h"
 
@@ -121,6 +122,23 @@ TEST(Programs, ASlowOneDoesNotDelayOthers)
    EXPECT_TRUE(of_second->get());
    EXPECT_EQ(&programs.program_for(second), of_second);
    EXPECT_FALSE(bytes.get().empty());
+}
+
+/// A process that finds its programs in the cache needs no tables.
+TEST(ProgramsDeathTest, OnlyAnEmptyCacheMakesTablesEarly)
+{
+   GTEST_FLAG_SET(death_test_style, "threadsafe"); // a process without tables
+   const auto end_with_tables = [](bool is_filled) {
+      test::ScratchFolder folder;
+      DiskCache cache(folder.path / "cache", 1 << 20);
+      if (is_filled)
+         cache.write({1}, {});
+      counts_destructors = true;
+      prepare_for_device(&cache);
+      _exit(destructors > 0);
+   };
+   EXPECT_EXIT(end_with_tables(false), testing::ExitedWithCode(1), "");
+   EXPECT_EXIT(end_with_tables(true), testing::ExitedWithCode(0), "");
 }
 
 /// After the first program, LLVM may create no more tables: exit() would destroy these first, while
