@@ -7,6 +7,8 @@
 
 #include "compiler/nir/nir_builder.h"
 
+#include <algorithm>
+
 namespace weft::cpu {
 
 namespace {
@@ -101,14 +103,19 @@ struct Finder {
    {
       const Entered before = {true, around, in_then};
       const Size then_size = size_of(&nif->then_list), else_size = size_of(&nif->else_list);
+      const nir_scalar condition_value = nir_get_scalar(nif->condition.ssa, 0);
+      constexpr uint32_t an_access = 2; // and its offset or its conversion
+      const uint32_t least = follows_from_descriptors(condition_value)
+                                ? std::min(an_access, min_instructions)
+                                : min_instructions;
       // A side with all effects of the shader is never left out: without effects, a dispatch needs
       // no program. For example, a check of bounds around the whole shader is no useful branch.
       const auto is_worth_leaving = [&](const Size &side) {
-         return side.instructions >= min_instructions && side.effects < all.effects;
+         return side.instructions >= least && side.effects < all.effects;
       };
       if (!is_worth_leaving(then_size) && !is_worth_leaving(else_size))
          return {};
-      const uint32_t condition = expressions.add(nir_get_scalar(nif->condition.ssa, 0));
+      const uint32_t condition = expressions.add(condition_value);
       if (!expressions.may_be_known(condition))
          return {};
       const bool differs = expressions.tells_workgroups_apart(condition);

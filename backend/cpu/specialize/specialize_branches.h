@@ -13,7 +13,8 @@
 namespace weft::cpu {
 
 /// Finds the branches that a dispatch may decide and that have a side worth leaving out: at least
-/// `min_instructions` long, with effects outside of it.
+/// `min_instructions` long, with effects outside of it. If descriptors alone decide the branch, any
+/// access of the side is worth it: most programs use a shader with one format.
 BranchConditions find_branch_conditions(const nir_shader *, uint32_t subgroup_size,
                                         uint32_t min_instructions);
 

@@ -316,6 +316,14 @@ TEST(DispatchValues, OfDescriptors)
    EXPECT_EQ(place(word(b, as_data | optional_slot, nir_imm_int(b, 8))), std::nullopt);
    EXPECT_EQ(place(nir_load_subgroup_id(b)), std::nullopt);
 
+   const auto follows = [&](nir_def *def) {
+      return follows_from_descriptors(nir_get_scalar(def, 0));
+   };
+   nir_def *format = nir_iand_imm(b, word(b, as_data, nir_imm_int(b, 8)), 255);
+   EXPECT_TRUE(follows(nir_ieq_imm(b, format, 4)));
+   EXPECT_FALSE(follows(nir_ult(b, nir_load_subgroup_id(b), format)));
+   EXPECT_FALSE(follows(nir_ieq_imm(b, push_constant(b, nir_imm_int(b, 0)), 4)));
+
    DispatchExpressions expressions(b->shader, W);
    const uint32_t number = expressions.add(nir_get_scalar(word(b, as_data, nir_imm_int(b, 0)), 0));
    EXPECT_TRUE(expressions.may_be_known(number));

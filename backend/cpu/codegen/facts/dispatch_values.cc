@@ -132,6 +132,31 @@ uint32_t DispatchExpressions::add_operation(const nir_scalar &s)
 
 namespace {
 
+bool follows_from_descriptors(const nir_scalar &scalar, unsigned depth)
+{
+   const nir_scalar s = nir_scalar_chase_movs(scalar);
+   if (nir_scalar_is_const(s) || descriptor_place(s))
+      return true;
+   if (!nir_scalar_is_alu(s) || depth == 0)
+      return false;
+   const nir_op_info &info = nir_op_infos[nir_scalar_alu_op(s)];
+   for (unsigned i = 0; takes_few_scalars(info) && i < info.num_inputs; i++) {
+      if (!follows_from_descriptors(nir_scalar_chase_alu_src(s, i), depth - 1))
+         return false;
+   }
+   return takes_few_scalars(info);
+}
+
+} // namespace
+
+bool follows_from_descriptors(const nir_scalar &scalar)
+{
+   constexpr unsigned max_depth = 6; // lower_images.h: conditions on formats are smaller
+   return follows_from_descriptors(scalar, max_depth);
+}
+
+namespace {
+
 /// Evaluation in C would trap for the least number divided by -1.
 bool may_trap(nir_op op)
 {

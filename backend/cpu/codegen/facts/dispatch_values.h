@@ -67,6 +67,10 @@ private:
    std::vector<bool> depends, follows, differs;
 };
 
+/// Whether a scalar follows from words of descriptors, without any other facts. Descriptors give
+/// the formats of texels and the kinds of samplers.
+bool follows_from_descriptors(const nir_scalar &);
+
 /// The set (upper half) and the byte (lower half) of a scalar that load_ubo reads from descriptors
 /// as data; nothing for other values.
 std::optional<uint64_t> descriptor_place(const nir_scalar &);
