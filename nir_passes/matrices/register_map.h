@@ -7,13 +7,12 @@
 /// accumulator is divided into as many blocks, and each invocation holds one. Of A an invocation
 /// holds all rows of its accumulator block, of B all its columns: a multiplication then needs no
 /// other invocation's registers. So every invocation in a row of the grid holds the same elements
-/// of A, and every one in a column the same elements of B. For 8×8 matrices and 8 invocations (a
-/// grid of 2×4):
+/// of A, and every one in a column the same elements of B. For 8×8 matrices and 16 invocations (a
+/// grid of 4×4):
 ///
 ///        accumulator                 A                     B
-///        ┌ 0 0 1 1 2 2 3 3      ┌ 0…3 0…3 …          ┌ 0,4 0,4 1,5 1,5 …
-///      4 │ 0 0 1 1 2 2 3 3      │ 0…3 0…3 …          │ 0,4 0,4 1,5 1,5 …
-///   rows │ …                    │ …                  │ …
+///      2 ┌ 0 0 1 1 2 2 3 3      ┌ 0…3 0…3 …          ┌ 0,4,8,12 0,4,8,12 1,5,9,13 …
+///   rows │ 0 0 1 1 2 2 3 3      │ 0…3 0…3 …          │ 0,4,8,12 0,4,8,12 1,5,9,13 …
 ///        │ 4 4 5 5 6 6 7 7      │ 4…7 4…7 …          │ …
 ///        └ …                    └ …                  └
 ///
@@ -34,12 +33,19 @@ struct RegisterMap {
    Use use;
    uint32_t subgroup_size; ///< a power of two
 
+   /// The size of lavapipe's subgroups with vectors of 256 bits.
+   static constexpr uint32_t max_vector_subgroup = 8;
+
    struct Grid {
       uint32_t rows, cols;
    };
-   /// The grid is as square as possible, else wider than high.
+   /// The grid is as square as possible, else wider than high: an invocation then loads the fewest
+   /// elements. But a small subgroup is one vector of a CPU. lavapipe loads it lane by lane, except
+   /// an element that all lanes share. So its grid is one row, and all lanes hold the same A.
    constexpr Grid grid() const
    {
+      if (subgroup_size <= max_vector_subgroup)
+         return {1, subgroup_size};
       const uint32_t high = 1u << (std::bit_width(subgroup_size) - 1) / 2;
       return {high, subgroup_size / high};
    }

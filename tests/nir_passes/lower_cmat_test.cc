@@ -370,26 +370,26 @@ TEST(LowerCmatToRegisters, Arithmetic)
 }
 
 /// Every product of A's rows and B's columns that an invocation holds, and no word between
-/// invocations: of 8×8×8 with a grid of 2×4, 4×2 elements of sums of 8.
+/// invocations: of 8×8×8 with a grid of 1×8, 8×1 elements of sums of 8.
 TEST(LowerCmatToRegisters, MulAddNeedsNoOtherInvocation)
 {
    const std::string narrow = lowered(accumulate, 8, false);
    EXPECT_EQ(count(narrow, "fmul"), 64u);
-   EXPECT_EQ(count(narrow, "f2f32"), 8u * 4 + 8 * 2 + 8);
+   EXPECT_EQ(count(narrow, "f2f32"), 8u * 8 + 8 * 1 + 8);
    const std::string wide = lowered(accumulate, 64, false);
    EXPECT_EQ(count(wide, "fmul"), 8u);
    for (const char *word : {"@shuffle", "@read_invocation", "@barrier"})
       EXPECT_EQ(count(narrow + wide, word), 0u) << word;
 }
 
-/// A is held by the four invocations of a row of the grid; one of them stores it.  Each holds four
+/// A is held by the eight invocations of a row of the grid; one of them stores it. Each holds eight
 /// rows, which begin at multiples of 16 bytes.
 TEST(LowerCmatToRegisters, OneHolderStores)
 {
    const std::string text = lowered(negate, 8, false);
    EXPECT_EQ(count(text, "if "), 1u);
    EXPECT_EQ(count(text, "= ieq "), 1u);
-   EXPECT_EQ(count(text, "(ssbo float16_t) (ptr_stride=2, align_mul=16, align_offset=0)"), 4u);
+   EXPECT_EQ(count(text, "(ssbo float16_t) (ptr_stride=2, align_mul=16, align_offset=0)"), 8u);
 }
 
 /// With robust access, accesses to storage buffers have two paths: the usual one for blocks that

@@ -16,15 +16,25 @@ using Use = RegisterMap::Use;
 
 TEST(RegisterMap, FollowsTheDrawing)
 {
-   constexpr RegisterMap c = {8, 8, Use::accumulator, 8}, a = {8, 8, Use::a, 8},
-                         b = {8, 8, Use::b, 8};
-   static_assert(c.length() == 8 && a.length() == 32 && b.length() == 16);
+   constexpr RegisterMap c = {8, 8, Use::accumulator, 16}, a = {8, 8, Use::a, 16},
+                         b = {8, 8, Use::b, 16};
+   static_assert(c.length() == 4 && a.length() == 16 && b.length() == 16);
    static_assert(c.element(1u, 3u) == RegisterMap::Element{1, 3});
-   static_assert(c.element(4u, 0u) == RegisterMap::Element{4, 0});
+   static_assert(c.element(4u, 0u) == RegisterMap::Element{2, 0});
    static_assert(a.element(2u, 8u) == RegisterMap::Element{1, 0});
-   static_assert(a.element(7u, 8u) == RegisterMap::Element{5, 0});
+   static_assert(a.element(7u, 8u) == RegisterMap::Element{3, 0});
    static_assert(b.element(5u, 2u) == RegisterMap::Element{1, 2});
    static_assert(a.stores(4) && !a.stores(5) && b.stores(3) && !b.stores(4));
+}
+
+TEST(RegisterMap, LanesOfAVectorHaveAllOfA)
+{
+   constexpr RegisterMap c = {16, 8, Use::accumulator, 8}, a = {16, 8, Use::a, 8},
+                         b = {8, 8, Use::b, 8};
+   static_assert(c.length() == 16 && a.length() == 16 * 8 && b.length() == 8);
+   static_assert(c.element(3u, 5u) == RegisterMap::Element{5, 3});
+   static_assert(a.element(3u, 9u) == a.element(0u, 9u));
+   static_assert(b.element(3u, 5u) == RegisterMap::Element{5, 3});
 }
 
 class Registers : public testing::TestWithParam<std::tuple<uint32_t, uint32_t, uint32_t>> {

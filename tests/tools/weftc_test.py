@@ -293,20 +293,20 @@ class Weftc(unittest.TestCase):
         self.assertEqual(len(set(cells)), 256)
 
     def test_register_map(self):
-        drawing = xml.fromstring(self.emit("--emit=register-map", "--subgroup-size", "8"))
+        drawing = xml.fromstring(self.emit("--emit=register-map", "--subgroup-size", "16"))
         svg = "{http://www.w3.org/2000/svg}"
         titles = [t.text for t in drawing.iter(svg + "text") if t.get("class") == "title"]
         self.assertEqual(titles, ["16x16 f16 (A)", "16x16 f16 (B)", "16x16 f16 (accumulator)"])
         cells = [t.text for t in drawing.iter(svg + "text") if t.get("class") == "cell"]
         owners = [t.text for t in drawing.iter(svg + "title")]
         self.assertEqual(len(cells), 3 * 256)
-        # A grid of 2 by 4 invocations: each has 8 rows of A, 4 columns of B and 8 by 4 elements.
-        self.assertEqual(cells[7 * 16 + 15], "0.127")
-        self.assertEqual(cells[8 * 16], "4.0")
-        self.assertEqual(owners[8 * 16], "component 0 of invocations 4 5 6 7")
+        # A grid of 4 by 4 invocations: each has 4 rows of A, 4 columns of B and 4 by 4 elements.
+        self.assertEqual(cells[3 * 16 + 15], "0.63")
+        self.assertEqual(cells[4 * 16], "4.0")
+        self.assertEqual(owners[4 * 16], "component 0 of invocations 4 5 6 7")
         self.assertEqual(cells[256 + 5], "1.1")
-        self.assertEqual(owners[256 + 5], "component 1 of invocations 1 5")
-        self.assertEqual(cells[512 + 9 * 16 + 5], "5.5")
+        self.assertEqual(owners[256 + 5], "component 1 of invocations 1 5 9 13")
+        self.assertEqual(cells[512 + 9 * 16 + 5], "9.5")
         self.assertEqual(len(set(cells[512:])), 256)
 
     def stats(self, module, *arguments):
@@ -420,9 +420,9 @@ class Weftc(unittest.TestCase):
                       "values that differ: 3\n", text)
         self.assertIn("element (row 2, column 5) of a matrix 16x16 f32 (accumulator), stored by "
                       "matrix store 2 of the shader in subgroup 0 of workgroup (0, 0, 0)\n", text)
-        # The maps give: 37 = 4 * 8 + 5; the block of 8 by 4 to the right of the first.
-        self.assertIn("as tiles: component 4 of invocation 5; as registers: component 9 of "
-                      "invocation 1\n", text)
+        # The maps give: 37 = 4 * 8 + 5; the third block of 16 by 2.
+        self.assertIn("as tiles: component 4 of invocation 5; as registers: component 5 of "
+                      "invocation 2\n", text)
         # No pass has the fault.
         result = self.weftc("--bisect", "--path", "tiles/w8", "--reference", "tiles/w16", module)
         self.assertEqual(result.returncode, 1)
