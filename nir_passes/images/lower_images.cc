@@ -234,7 +234,8 @@ private:
       return true;
    }
 
-   /// One integer of 64 bits; a texel outside of the image is 0.
+   /// One integer of 64 bits; a texel outside of the image is 0. As for other texels, a null
+   /// descriptor has the missing components of a declared format only.
    nir_def *load_wide(const Image &image, const Coordinates &coordinates, unsigned components)
    {
       const Texel place = find_texel(b, image, coordinates);
@@ -248,8 +249,10 @@ private:
              .align_offset = 0});
       };
       nir_def *number = choose(b, place.is_inside, inside, [&] { return outside; });
-      nir_def *zero = nir_imm_int64(b, 0);
-      nir_def *color[] = {number, zero, zero, nir_imm_int64(b, 1)};
+      nir_def *zero = nir_imm_int64(b, 0), *one = nir_imm_int64(b, 1);
+      if (image.declared == PIPE_FORMAT_NONE)
+         one = nir_b2i64(b, nir_ine_imm(b, load_width(b, image.descriptor), 0));
+      nir_def *color[] = {number, zero, zero, one};
       return nir_vec(b, color, components);
    }
 

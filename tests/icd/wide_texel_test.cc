@@ -216,6 +216,29 @@ TEST_F(WideTexelTest, ExchangesInTexelBuffers)
       EXPECT_EQ(after[i], before[i]) << i;
 }
 
+/// A null descriptor has no format, hence no component A that a format lacks; texels outside of an
+/// image have its format's.
+TEST_F(WideTexelTest, NullDescriptorsAndPlacesOutside)
+{
+   const TestBuffer out = make_buffer(64);
+   run_shader(R"(
+      #extension GL_EXT_shader_image_load_formatted : require
+      #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+      #extension GL_EXT_shader_image_int64 : require
+      layout(local_size_x = 1) in;
+      layout(binding = 0) readonly uniform u64image2D absent;
+      layout(binding = 1) readonly uniform u64image2D image;
+      layout(binding = 2) buffer Out { u64vec4 colors[2]; };
+      void main()
+      {
+         colors[0] = imageLoad(absent, ivec2(gl_GlobalInvocationID.xy));
+         colors[1] = imageLoad(image, ivec2(-1, 0));
+      })",
+              {VK_NULL_HANDLE, second_layer(make_wide(VK_FORMAT_R64_UINT))}, {out});
+   const uint64_t expected[] = {0, 0, 0, 0, 0, 0, 0, 1};
+   EXPECT_TRUE(std::ranges::equal(out.as<uint64_t>(), expected));
+}
+
 TEST_F(WideTexelTest, FeaturesAndClears)
 {
    for (const VkFormat format : {VK_FORMAT_R64_UINT, VK_FORMAT_R64_SINT}) {
