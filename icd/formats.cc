@@ -111,17 +111,18 @@ VkFormatFeatureFlags2 attachment_features(VkFormat format)
    }
 }
 
+constexpr VkFormatFeatureFlags2 any_attachment =
+   VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT | VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT;
+
 /// Blits (command_blit.cc) read all images except texels of 64 bits, and write the formats of
 /// attachments.
 VkFormatFeatureFlags2 blit_features(VkFormatFeatureFlags2 features)
 {
-   constexpr VkFormatFeatureFlags2 attachments =
-      VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT | VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT;
    if (!settings().graphics_queue ||
-       !(features & (attachments | VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT)))
+       !(features & (any_attachment | VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT)))
       return 0;
    return VK_FORMAT_FEATURE_2_BLIT_SRC_BIT |
-          (features & attachments ? VK_FORMAT_FEATURE_2_BLIT_DST_BIT : 0);
+          (features & any_attachment ? VK_FORMAT_FEATURE_2_BLIT_DST_BIT : 0);
 }
 
 FormatFeatures format_features(VkFormat format)
@@ -160,8 +161,8 @@ constexpr VkImageCreateFlags image_flags =
    VK_IMAGE_CREATE_ALIAS_BIT | VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
    VK_IMAGE_CREATE_EXTENDED_USAGE_BIT | VK_IMAGE_CREATE_DESCRIPTOR_BUFFER_CAPTURE_REPLAY_BIT_EXT;
 
-/// Views of other formats are sampled or stored to only with the flag for extended usage. Only
-/// compressed images have flags for their blocks, and two dimensions or three.
+/// Views of other formats have another usage only with the flag for extended usage. Only compressed
+/// images have flags for their blocks, and two dimensions or three.
 bool is_supported(const VkPhysicalDeviceImageFormatInfo2 &info)
 {
    const VkFormatFeatureFlags2 features = format_features(info.format).image;
@@ -176,10 +177,14 @@ bool is_supported(const VkPhysicalDeviceImageFormatInfo2 &info)
       return false;
    if (planes_of(info.format) && info.type != VK_IMAGE_TYPE_2D)
       return false;
+   const bool has_views_of_attachments =
+      settings().graphics_queue && info.flags & VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
+   const VkImageUsageFlags attachments =
+      attachment_usages(has_views_of_attachments ? any_attachment : features);
    return features != 0 &&
           may_be_used(VK_IMAGE_USAGE_STORAGE_BIT, VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT) &&
           may_be_used(VK_IMAGE_USAGE_SAMPLED_BIT, VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT) &&
-          !(info.usage & ~(image_usages | attachment_usages(features))) && !(info.flags & ~flags) &&
+          !(info.usage & ~(image_usages | attachments)) && !(info.flags & ~flags) &&
           (info.tiling == VK_IMAGE_TILING_OPTIMAL || info.tiling == VK_IMAGE_TILING_LINEAR);
 }
 
