@@ -42,7 +42,15 @@ constexpr VkFormatFeatureFlags2 transfers = VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT
                                             VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT |
                                             VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT;
 
-VkFormatFeatureFlags2 buffer_features(VkFormat format)
+/// Vertices are read by graphics pipelines only, which are refused; programs look for the feature.
+bool claims_vertices(VkFormat format)
+{
+   const bool is_plain = vk_format_is_color(format) &&
+                         vk_format_description(format)->layout == UTIL_FORMAT_LAYOUT_PLAIN;
+   return settings().graphics_queue && (is_plain || buffer_format(format));
+}
+
+VkFormatFeatureFlags2 texel_buffer_features(VkFormat format)
 {
    const std::optional<TexelFormat> texels = buffer_format(format);
    if (!texels)
@@ -56,6 +64,12 @@ VkFormatFeatureFlags2 buffer_features(VkFormat format)
    return features;
 }
 
+VkFormatFeatureFlags2 buffer_features(VkFormat format)
+{
+   return texel_buffer_features(format) |
+          (claims_vertices(format) ? VK_FORMAT_FEATURE_2_VERTEX_BUFFER_BIT : 0);
+}
+
 /// Chromas are reconstructed implicitly, at both locations.
 constexpr VkFormatFeatureFlags2 planar_features =
    transfers | VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT |
@@ -64,12 +78,14 @@ constexpr VkFormatFeatureFlags2 planar_features =
    VK_FORMAT_FEATURE_2_MIDPOINT_CHROMA_SAMPLES_BIT |
    VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_YCBCR_CONVERSION_LINEAR_FILTER_BIT;
 
+/// Scaled formats are for buffers only, as on other devices. The CTS clears such images by
+/// integers, where Vulkan has floats (VkClearColorValue).
 VkFormatFeatureFlags2 image_features(VkFormat format)
 {
    if (planes_of(format))
       return planar_features;
    const std::optional<TexelFormat> texels = plane_format(format, vk_format_aspects(format));
-   if (!texels)
+   if (!texels || texels->numbers == TexelNumbers::scaled)
       return 0;
    const bool has_depth = vk_format_has_depth(format);
    VkFormatFeatureFlags2 features = transfers;

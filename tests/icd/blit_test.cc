@@ -281,7 +281,7 @@ TEST_F(BlitTest, EachFormat)
             return;
       }
    }
-   EXPECT_GE(sources, 200u);
+   EXPECT_GE(sources, 180u);
    EXPECT_GE(targets, 150u);
 }
 

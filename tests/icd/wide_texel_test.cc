@@ -216,8 +216,8 @@ TEST_F(WideTexelTest, ExchangesInTexelBuffers)
       EXPECT_EQ(after[i], before[i]) << i;
 }
 
-/// A null descriptor has no format, hence no component A that a format lacks; texels outside of an
-/// image have its format's.
+/// A null descriptor has no format, and so no component A that a format lacks. Texels outside of an
+/// image have the component A of its format.
 TEST_F(WideTexelTest, NullDescriptorsAndPlacesOutside)
 {
    const TestBuffer out = make_buffer(64);
