@@ -124,7 +124,7 @@ bool has_components(const Driver &driver, ComponentType type)
 std::vector<MatrixOperation> usable_tiles(const CompileOptions &options)
 {
    const auto is_usable = [&](ComponentType type) { return has_components(options.driver, type); };
-   if (options.subgroups_are_blocks)
+   if (options.subgroups_are_blocks || !options.driver.own_matrices)
       return {};
    std::vector<MatrixOperation> tiles = options.native_operations;
    std::erase_if(tiles, [&](const MatrixOperation &op) {
@@ -193,14 +193,15 @@ CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)
                 vulkan_memory_model_device_scope, int8, int16, int64, float16, float64,
                 storage_buffer_8bit, storage_buffer_16bit, buffer_device_address,
                 integer_dot_product, partial_barriers, subgroup_arithmetic_with_matrices,
-                robust_buffer_access_2, preserve_nan_16, preserve_nan_32, preserve_nan_64] = driver;
+                own_matrices, robust_buffer_access_2, preserve_nan_16, preserve_nan_32,
+                preserve_nan_64] = driver;
    KeyBuilder key("lowered module");
    add_to_key(key, source);
    key.add(spirv_version, subgroup_operations, subgroup_extended_types,
            vulkan_memory_model_device_scope, int8, int16, int64, float16, float64,
            storage_buffer_8bit, storage_buffer_16bit, buffer_device_address, integer_dot_product,
-           partial_barriers, subgroup_arithmetic_with_matrices, robust_buffer_access_2,
-           preserve_nan_16, preserve_nan_32, preserve_nan_64);
+           partial_barriers, subgroup_arithmetic_with_matrices, own_matrices,
+           robust_buffer_access_2, preserve_nan_16, preserve_nan_32, preserve_nan_64);
    key.add(subgroup_size, robust_access, staging_bytes, subgroups_are_blocks, max_shared_bytes);
    add_to_key(key, operations);
    add_to_key(key, flexible);

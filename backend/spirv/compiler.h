@@ -45,6 +45,8 @@ struct Driver {
    /// A module may contain both the driver's own matrices and subgroup arithmetic
    /// (driver_quirks.cc).
    bool subgroup_arithmetic_with_matrices = true;
+   /// Lowered matrices may be built from the driver's own (driver_quirks.cc).
+   bool own_matrices = true;
    /// The shader runs with robustBufferAccess2. Buffer accesses are then not joined, because the
    /// driver may check the bounds of each access as a whole.
    bool robust_buffer_access_2 = false;

@@ -35,6 +35,17 @@ constexpr DriverQuirk quirks[] = {
       .test = "Compile.PartialBarriersAreLeftOutWhereTheyAreHarmful",
    },
    {
+      .driver = VK_DRIVER_ID_MESA_LLVMPIPE,
+      /* Seen in Mesa 26.1. */
+      .first_version = 0,
+      .last_version = UINT32_MAX,
+      .quirk = Quirk::own_matrices,
+      .what = "no tiles of the driver's own matrices: lowered matrices are in registers",
+      .why = "llvmpipe's matrices contain the barriers of the row above, so results may be wrong. "
+             "Registers are also faster",
+      .test = "Compile.OwnMatricesAreLeftOutWhereTheyAreHarmful",
+   },
+   {
       .driver = VK_DRIVER_ID_NVIDIA_PROPRIETARY,
       /* Reported for 595.58 (kvark/blade#333); no other affected version and no fix are known. */
       .first_version = nvidia_version(595, 0),
@@ -74,6 +85,9 @@ void apply_driver_quirks(Driver &driver, VkDriverId id, uint32_t version)
          break;
       case Quirk::subgroup_arithmetic_in_matrices:
          driver.subgroup_arithmetic_with_matrices = false;
+         break;
+      case Quirk::own_matrices:
+         driver.own_matrices = false;
          break;
       }
    }

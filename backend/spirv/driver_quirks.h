@@ -19,6 +19,7 @@ namespace weft::spirv {
 enum class Quirk : uint8_t {
    partial_barriers,                ///< Driver::partial_barriers
    subgroup_arithmetic_in_matrices, ///< Driver::subgroup_arithmetic_with_matrices
+   own_matrices,                    ///< Driver::own_matrices
 };
 
 struct DriverQuirk {

@@ -39,6 +39,7 @@ constexpr Feature features[] = {
    {"integer_dot_product", &spirv::Driver::integer_dot_product},
    {"partial_barriers", &spirv::Driver::partial_barriers},
    {"subgroup_arithmetic_with_matrices", &spirv::Driver::subgroup_arithmetic_with_matrices},
+   {"own_matrices", &spirv::Driver::own_matrices},
    {"robust_buffer_access_2", &spirv::Driver::robust_buffer_access_2},
    {"preserve_nan_16", &spirv::Driver::preserve_nan_16},
    {"preserve_nan_32", &spirv::Driver::preserve_nan_32},

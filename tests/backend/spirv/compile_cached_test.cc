@@ -108,6 +108,7 @@ TEST_F(CompileCached, EverythingIsInTheKey)
       flag(&Driver::integer_dot_product),
       flag(&Driver::partial_barriers),
       flag(&Driver::subgroup_arithmetic_with_matrices),
+      flag(&Driver::own_matrices),
       flag(&Driver::robust_buffer_access_2),
       flag(&Driver::preserve_nan_16),
       flag(&Driver::preserve_nan_32),

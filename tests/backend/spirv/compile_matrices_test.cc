@@ -188,6 +188,18 @@ TEST(Compile, NativeMatricesWithoutSubgroupArithmetic)
    }
 }
 
+TEST(Compile, OwnMatricesAreLeftOutWhereTheyAreHarmful)
+{
+   for (const bool own : {true, false}) {
+      spirv::Driver driver = spirv::full_driver();
+      driver.own_matrices = own;
+      const auto module = compiled_natively(matrices, driver, 16, 16, 16);
+      ASSERT_TRUE(module) << module.error().message;
+      const std::string text = spirv::disassemble(module->words);
+      EXPECT_EQ(has(text, "OpCapability CooperativeMatrixKHR"), own) << text;
+   }
+}
+
 /// For example two accumulators of 16×8 instead of one of 16×16. A saturating sum cannot be built
 /// from 8×8×8.
 TEST(Compile, NativeMatricesAreBuiltFromTheDriversShapes)

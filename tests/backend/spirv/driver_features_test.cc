@@ -39,6 +39,7 @@ constexpr Feature others[] = {
    {"integer_dot_product", &spirv::Driver::integer_dot_product},
    {"partial_barriers", &spirv::Driver::partial_barriers},
    {"subgroup_arithmetic_with_matrices", &spirv::Driver::subgroup_arithmetic_with_matrices},
+   {"own_matrices", &spirv::Driver::own_matrices},
 };
 
 struct LesserDriver {

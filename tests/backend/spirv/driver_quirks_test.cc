@@ -29,6 +29,12 @@ TEST(DriverQuirks, PartialBarriersAreNotForLavapipe)
    EXPECT_TRUE(with_quirks(VkDriverId(0), 0).partial_barriers);
 }
 
+TEST(DriverQuirks, OwnMatricesAreNotForLavapipe)
+{
+   EXPECT_FALSE(with_quirks(VK_DRIVER_ID_MESA_LLVMPIPE, 1).own_matrices);
+   EXPECT_TRUE(with_quirks(VK_DRIVER_ID_MESA_RADV, 1).own_matrices);
+}
+
 TEST(DriverQuirks, SubgroupArithmeticBesideMatricesIsNotForNvidia595)
 {
    const auto may = [](VkDriverId id, uint32_t version) {
