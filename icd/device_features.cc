@@ -189,6 +189,8 @@ void get_api_features(vk_features *f)
    f->memoryPriority = true;
    f->mutableDescriptorType = true;
    f->pageableDeviceLocalMemory = true;
+   f->image2DViewOf3D = true;
+   f->sampler2DViewOf3D = true;
    f->shaderRelaxedExtendedInstruction = true;
    f->texelBufferAlignment = true;
 }

@@ -267,4 +267,34 @@ TEST_F(ImageTest, ViewsOfLevelsAndLayers)
    }
 }
 
+/// VK_EXT_image_2d_view_of_3d: a slice of a level is an image of its own.
+TEST_F(ImageTest, SlicesAsTwoDimensions)
+{
+   constexpr uint32_t width = 11, height = 6, depth = 5, words = width * height * depth;
+   const TestImage image = make_image({.type = VK_IMAGE_TYPE_3D,
+                                       .extent = {2 * width, 2 * height, 2 * depth},
+                                       .levels = 2,
+                                       .flags = VK_IMAGE_CREATE_2D_VIEW_COMPATIBLE_BIT_EXT});
+   const TestBuffer before = make_random_buffer(words * 4), after = make_buffer(words * 4);
+   fill(image, before, 1);
+   run_shader(R"(
+      layout(local_size_x = 16, local_size_y = 8) in;
+      layout(binding = 0, r32ui) readonly uniform uimage2D from;
+      layout(binding = 1, r32ui) writeonly uniform uimage2D to;
+      void main()
+      {
+         ivec2 p = ivec2(gl_GlobalInvocationID.xy);
+         imageStore(to, p, imageLoad(from, p) + imageSize(to).x);
+      })",
+              {make_image_view(image, VK_IMAGE_VIEW_TYPE_2D, 1, 1),
+               make_image_view(image, VK_IMAGE_VIEW_TYPE_2D, 1, 3)},
+              {});
+   read_back(image, after, 1);
+   constexpr uint32_t slice = width * height;
+   for (uint32_t i = 0; i < words; ++i) {
+      const bool stored = i / slice == 3;
+      ASSERT_EQ(after.as()[i], stored ? before.as()[i - 2 * slice] + width : before.as()[i]) << i;
+   }
+}
+
 } // namespace weft::icd_test
