@@ -95,6 +95,11 @@ bool call_on_large_stack(const std::function<void()> &work)
    return thread.has_started() ? thread.join() : run_in_environment(work);
 }
 
+bool call_in_environment(const std::function<void()> &work)
+{
+   return run_in_environment(work);
+}
+
 void LargeStackThreads::finish()
 {
    if (getpid() != process)

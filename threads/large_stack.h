@@ -54,7 +54,10 @@ private:
 /// work was not done.
 [[nodiscard]] bool call_on_large_stack(const std::function<void()> &work);
 
-/// The error message after call_on_large_stack() returned false.
+/// Does the same on the calling thread's own stack, without starting a thread.
+[[nodiscard]] bool call_in_environment(const std::function<void()> &work);
+
+/// The error message after one of them returned false.
 constexpr const char process_is_ending[] = "the process is exiting: no shader is compiled any more";
 
 /// Runs tasks on threads of the same kind, in parallel with the threads that start them.

@@ -131,7 +131,7 @@ private:
          const CachePlace place = {cache, cache ? key_of(choice.decisions) : CacheKey()};
          if (const auto bytes = cache ? cache->read(place.key) : std::nullopt) {
             ProgramResult program =
-               on_large_stack([&] { return read_program(*bytes, *shader->cpu, place); });
+               on_own_stack([&] { return read_program(*bytes, *shader->cpu, place); });
             if (program)
                return choice.promise->set_value(std::move(program));
          }
@@ -208,7 +208,7 @@ Result<std::shared_ptr<Programs>> compile_cached(DiskCache *cache, const ShaderS
       cache = nullptr;
    const CacheKey key = cache ? cache_key(source, options) : CacheKey();
    if (const auto bytes = cache ? cache->read(key) : std::nullopt) {
-      auto programs = on_large_stack([&] { return read_programs(*bytes, **cpu, cache, key); });
+      auto programs = on_own_stack([&] { return read_programs(*bytes, **cpu, cache, key); });
       if (programs)
          return programs;
    }
@@ -225,7 +225,7 @@ Result<std::shared_ptr<Programs>> compile_cached(DiskCache *cache, const ShaderS
 Result<std::shared_ptr<Programs>> deserialize_programs(std::span<const std::byte> bytes,
                                                        DiskCache *cache, const CacheKey &key)
 {
-   return on_large_stack([&] { return read_programs(bytes, host_features(), cache, key); });
+   return on_own_stack([&] { return read_programs(bytes, host_features(), cache, key); });
 }
 
 } // namespace weft::cpu

@@ -42,4 +42,14 @@ auto on_large_stack(const Work &work) -> decltype(work())
    return result;
 }
 
+/// The same on the calling thread's own stack, for work without recursion: to read programs and to
+/// link them. A process that finds a hundred programs in the cache starts no threads for them.
+template <typename Work>
+auto on_own_stack(const Work &work) -> decltype(work())
+{
+   decltype(work()) result = Error{process_is_ending};
+   (void)call_in_environment([&] { result = work(); });
+   return result;
+}
+
 } // namespace weft::cpu

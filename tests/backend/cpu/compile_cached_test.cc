@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <pthread.h>
+
 #include <fstream>
 #include <functional>
 #include <set>
@@ -98,6 +100,25 @@ TEST_F(CompileCached, WorksWithoutACache)
    ASSERT_TRUE(program);
    expect_doubled(*program);
    EXPECT_FALSE(finished(compile_cached(nullptr, source(), options(), false)));
+}
+
+/// Cached programs are linked on the application's own stack, which may be small.
+TEST_F(CompileCached, LinksOnASmallStack)
+{
+   const std::shared_ptr<const Program> compiled = get(options(), true);
+   ASSERT_TRUE(compiled);
+   std::function<void()> work = [&] { expect_doubled(*get(options(), false)); };
+   pthread_attr_t attributes;
+   pthread_attr_init(&attributes);
+   pthread_attr_setstacksize(&attributes, 128 << 10); // the default of musl's threads
+   pthread_t thread;
+   const auto run = [](void *function) -> void * {
+      (*static_cast<std::function<void()> *>(function))();
+      return nullptr;
+   };
+   ASSERT_EQ(pthread_create(&thread, &attributes, run, &work), 0);
+   pthread_join(thread, nullptr);
+   pthread_attr_destroy(&attributes);
 }
 
 /// More programs than threads. One may be used while others are not complete.
