@@ -108,8 +108,6 @@ void report(const char *what, std::vector<double> off, std::vector<double> on)
 int main(int argc, char **argv)
 {
    const bool matrices = argc > 1 && strcmp(argv[1], "--matrices") == 0;
-   if (matrices)
-      setenv("WEFT_LOWERING", "always", 0);
    const std::vector<uint32_t> spirv =
       weft::e2e::compile_glsl("#version 450\nlayout(local_size_x = 32) in;\n"
                               "shared uint a[32];\nvoid main() {\n"
