@@ -148,19 +148,6 @@ FormatFeatures format_features(VkFormat format)
    return {image | blits, buffer_features(format)};
 }
 
-/// The usages that a format has only with the feature.
-VkImageUsageFlags attachment_usages(VkFormatFeatureFlags2 features)
-{
-   VkImageUsageFlags usages = 0;
-   if (features & VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT)
-      usages |= VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
-   if (features & VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT)
-      usages |= VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
-   if (usages)
-      usages |= VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT;
-   return usages;
-}
-
 /// Only images that may be attachments have several samples (VkImageFormatProperties).
 VkSampleCountFlags samples_of(const VkPhysicalDeviceImageFormatInfo2 &info)
 {
@@ -172,6 +159,11 @@ VkSampleCountFlags samples_of(const VkPhysicalDeviceImageFormatInfo2 &info)
 constexpr VkImageUsageFlags image_usages =
    VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
    VK_IMAGE_USAGE_HOST_TRANSFER_BIT | VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT;
+constexpr VkImageUsageFlags either_attachment =
+   VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT;
+constexpr VkImageUsageFlags attachment_usages = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
+                                                VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT |
+                                                either_attachment;
 constexpr VkImageCreateFlags image_flags =
    VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
    VK_IMAGE_CREATE_ALIAS_BIT | VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
@@ -194,14 +186,17 @@ bool is_supported(const VkPhysicalDeviceImageFormatInfo2 &info)
       return false;
    if (planes_of(info.format) && info.type != VK_IMAGE_TYPE_2D)
       return false;
-   const bool has_views_of_attachments =
-      settings().graphics_queue && info.flags & VK_IMAGE_CREATE_EXTENDED_USAGE_BIT;
-   const VkImageUsageFlags attachments =
-      attachment_usages(has_views_of_attachments ? any_attachment : features);
+   const VkImageUsageFlags usages =
+      image_usages | (settings().graphics_queue ? attachment_usages : 0);
    return features != 0 &&
           may_be_used(VK_IMAGE_USAGE_STORAGE_BIT, VK_FORMAT_FEATURE_2_STORAGE_IMAGE_BIT) &&
           may_be_used(VK_IMAGE_USAGE_SAMPLED_BIT, VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT) &&
-          !(info.usage & ~(image_usages | attachments)) && !(info.flags & ~flags) &&
+          may_be_used(VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
+                      VK_FORMAT_FEATURE_2_COLOR_ATTACHMENT_BIT) &&
+          may_be_used(VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT,
+                      VK_FORMAT_FEATURE_2_DEPTH_STENCIL_ATTACHMENT_BIT) &&
+          may_be_used(either_attachment, any_attachment) && !(info.usage & ~usages) &&
+          !(info.flags & ~flags) &&
           (info.tiling == VK_IMAGE_TILING_OPTIMAL || info.tiling == VK_IMAGE_TILING_LINEAR);
 }
 

@@ -276,7 +276,7 @@ private:
    {
       nir_def *color = intr->src[3].ssa;
       if (color->bit_size == 64)
-         return store_wide(intr, image, coordinates_of(intr));
+         return store_wide(intr, image, coordinates);
       FormatValues format;
       if (!find_format(image, &format))
          return false;

@@ -195,6 +195,17 @@ uint8_t *DescriptorBufferFixture::place_of(VkDescriptorSetLayout layout, uint8_t
    return set + buffers.offset_of(layout, binding) + element * buffers.size_of(type);
 }
 
+void DescriptorBufferFixture::run_with(const TestBuffer &descriptors, VkPipelineLayout layout,
+                                       VkPipeline pipeline)
+{
+   VkCommandBuffer cmd = begin();
+   buffers.bind(cmd, {address_of(descriptors)});
+   buffers.set_offsets(cmd, layout, 0, {0}, {0});
+   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+   vkCmdDispatch(cmd, 1, 1, 1);
+   run(cmd);
+}
+
 void DescriptorBufferFixture::barrier(VkCommandBuffer cmd)
 {
    const VkMemoryBarrier2 memory = {

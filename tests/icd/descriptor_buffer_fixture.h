@@ -72,6 +72,9 @@ protected:
    uint8_t *place_of(VkDescriptorSetLayout, uint8_t *set, uint32_t binding, VkDescriptorType,
                      uint32_t element = 0) const;
 
+   /// Runs a workgroup whose set 0 begins with the descriptor buffer.
+   void run_with(const TestBuffer &descriptors, VkPipelineLayout, VkPipeline);
+
    /// Makes the writes of shaders and copies visible to later commands and their descriptors.
    static void barrier(VkCommandBuffer);
    /// Copies words from one address to another by a shader.

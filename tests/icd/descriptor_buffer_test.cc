@@ -404,12 +404,7 @@ TEST_F(DescriptorBufferTest, RangesAndNullBuffers)
             data[b][k].map += offset;
          }
       }
-      VkCommandBuffer cmd = begin();
-      buffers.bind(cmd, {address_of(target)});
-      buffers.set_offsets(cmd, layout, 0, {0}, {0});
-      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-      vkCmdDispatch(cmd, 1, 1, 1);
-      run(cmd);
+      run_with(target, layout, pipeline);
       for (uint32_t k = 0; k < elements; ++k) {
          for (uint32_t i = 0; i < words; ++i) {
             for (uint32_t b = 0; b < 4; ++b)
@@ -463,12 +458,7 @@ TEST_F(DescriptorBufferTest, NullImages)
       put(type, null, place_of(set, target.map, number, type, 1));
    }
    put(combined, null, place_of(set, target.map, 3, combined));
-   VkCommandBuffer cmd = begin();
-   buffers.bind(cmd, {address_of(target)});
-   buffers.set_offsets(cmd, layout, 0, {0}, {0});
-   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-   vkCmdDispatch(cmd, 1, 1, 1);
-   run(cmd);
+   run_with(target, layout, pipeline);
    for (uint32_t i = 0; i < 6; ++i)
       EXPECT_EQ(out.as<float>()[i], 0) << i;
 }
@@ -515,12 +505,7 @@ TEST_F(DescriptorBufferTest, MutableElements)
       put_buffer(set, target.map, 9, storage, out);
       const VkPipelineLayout layout = make_layout(recipe);
       const VkPipeline pipeline = make_buffer_pipeline(mutable_reader(chosen), recipe, layout);
-      VkCommandBuffer cmd = begin();
-      buffers.bind(cmd, {address_of(target)});
-      buffers.set_offsets(cmd, layout, 0, {0}, {0});
-      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-      vkCmdDispatch(cmd, 1, 1, 1);
-      run(cmd);
+      run_with(target, layout, pipeline);
       for (uint32_t i = 0; i < mutable_elements; ++i)
          ASSERT_EQ(out.as<float>()[i], float(i + 1)) << i << ", " << chosen[kinds.as()[4 * i]].type;
    }
@@ -571,12 +556,7 @@ TEST_F(DescriptorBufferTest, InlineDataAndVariableCounts)
       many.push_back(make_random_buffer(4));
       put_buffer(set, target.map, 5, storage, many[i], i);
    }
-   VkCommandBuffer cmd = begin();
-   buffers.bind(cmd, {address_of(target)});
-   buffers.set_offsets(cmd, layout, 0, {0}, {0});
-   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-   vkCmdDispatch(cmd, 1, 1, 1);
-   run(cmd);
+   run_with(target, layout, pipeline);
    for (uint32_t i = 0; i < words; ++i)
       EXPECT_EQ(out.as()[i], block.as()[i]) << i;
    for (uint32_t i = 0; i < used; ++i)

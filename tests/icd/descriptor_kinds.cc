@@ -30,7 +30,8 @@ const std::vector<Kind> &descriptor_kinds()
 
 const char *const kinds_header = R"(
 #extension GL_EXT_samplerless_texture_functions : enable
-#define texel_and_border(image) (textureLod(image, vec2(0.5), 0).x + textureLod(image, vec2(2), 0).x)
+#define texel_at(image, p) textureLod(image, vec2(p), 0).x
+#define texel_and_border(image) (texel_at(image, 0.5) + texel_at(image, 2))
 )";
 
 std::string Kind::declare(uint32_t set, uint32_t binding, const std::string &name,

@@ -443,14 +443,12 @@ TEST_F(ExtensionTest, DecorationsOfHlsl)
       %before = OpAtomicIAdd %uint %counted %c1 %c0 %c7
       OpReturn
       OpFunctionEnd)");
-   PipelineRecipe recipe;
    recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER),
                                    binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
-   VkPipelineLayout layout = make_layout(recipe);
-   VkPipeline pipeline = VK_NULL_HANDLE;
+   layout = make_layout(recipe);
    ASSERT_VK(try_pipeline(spirv, recipe, layout, &pipeline)) << messages;
    const TestBuffer out = make_buffer(4), counter = make_buffer(4);
-   VkDescriptorSet set = make_set(recipe.sets[0]);
+   set = make_set(recipe.sets[0]);
    write_buffer(set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out);
    write_buffer(set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, counter);
    VkCommandBuffer cmd = begin();

@@ -36,6 +36,24 @@ constexpr VkImageAspectFlagBits plane_aspects[] = {
 
 constexpr uint32_t lookups = 64;
 
+/// A conversion that changes no color.
+const oracle::YcbcrConversion unchanged = {
+   oracle::YcbcrModel::rgb_identity, false, {false, false}, false, false, false, 8};
+
+/// Reads three images that may have conversions, and a plain one behind them.
+constexpr const char *three_and_a_plain_one = R"(
+      layout(local_size_x = 1) in;
+      layout(binding = 0) buffer Out { vec4 results[]; };
+      layout(binding = 1) uniform sampler2D images[3];
+      layout(binding = 2) uniform sampler2D plain;
+      void main()
+      {
+         results[0] = textureLod(images[0], vec2(0), 0);
+         results[1] = textureLod(images[1], vec2(0), 0);
+         results[2] = textureLod(images[2], vec2(0), 0);
+         results[3] = textureLod(plain, vec2(0), 0);
+      })";
+
 class SampledPlanesTest : public SamplingTest {
 protected:
    struct Planes {
@@ -379,11 +397,9 @@ TEST_F(SampledPlanesTest, Conversions)
 TEST_F(SampledPlanesTest, ArraysAndCopiesOfDescriptors)
 {
    const PlanarFormat &f = planar_formats[1];
-   const oracle::YcbcrConversion c = {
-      oracle::YcbcrModel::rgb_identity, false, {false, false}, false, false, false, 8};
-   const VkSamplerYcbcrConversionInfo chained = {.sType =
-                                                    VK_STRUCTURE_TYPE_SAMPLER_YCBCR_CONVERSION_INFO,
-                                                 .conversion = make_conversion(f.format, c)};
+   const VkSamplerYcbcrConversionInfo chained = {
+      .sType = VK_STRUCTURE_TYPE_SAMPLER_YCBCR_CONVERSION_INFO,
+      .conversion = make_conversion(f.format, unchanged)};
    const VkSampler sampler = make_converting_sampler(false, &chained);
    const VkSampler samplers[] = {sampler, sampler, sampler};
    VkDescriptorSetLayoutBinding images = binding(1, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 3);
@@ -392,19 +408,7 @@ TEST_F(SampledPlanesTest, ArraysAndCopiesOfDescriptors)
    recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER), images,
                                    binding(2, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER)})};
    VkPipelineLayout layout = make_layout(recipe);
-   VkPipeline pipeline = make_pipeline(R"(
-      layout(local_size_x = 1) in;
-      layout(binding = 0) buffer Out { vec4 results[]; };
-      layout(binding = 1) uniform sampler2D images[3];
-      layout(binding = 2) uniform sampler2D plain;
-      void main()
-      {
-         results[0] = textureLod(images[0], vec2(0), 0);
-         results[1] = textureLod(images[1], vec2(0), 0);
-         results[2] = textureLod(images[2], vec2(0), 0);
-         results[3] = textureLod(plain, vec2(0), 0);
-      })",
-                                       recipe, layout);
+   VkPipeline pipeline = make_pipeline(three_and_a_plain_one, recipe, layout);
    const Planes planes[] = {make_planes(f), make_planes(f), make_planes(f)};
    VkDescriptorSet set = make_set(recipe.sets[0]), other = make_set(recipe.sets[0]);
    for (uint32_t i = 0; i < 3; ++i)
@@ -443,11 +447,9 @@ TEST_F(SampledPlanesTest, DescriptorBuffers)
    constexpr uint32_t count = 3;
    const DescriptorBuffers buffers(physical, device);
    const PlanarFormat &f = planar_formats[1];
-   const oracle::YcbcrConversion c = {
-      oracle::YcbcrModel::rgb_identity, false, {false, false}, false, false, false, 8};
-   const VkSamplerYcbcrConversionInfo chained = {.sType =
-                                                    VK_STRUCTURE_TYPE_SAMPLER_YCBCR_CONVERSION_INFO,
-                                                 .conversion = make_conversion(f.format, c)};
+   const VkSamplerYcbcrConversionInfo chained = {
+      .sType = VK_STRUCTURE_TYPE_SAMPLER_YCBCR_CONVERSION_INFO,
+      .conversion = make_conversion(f.format, unchanged)};
    const VkSampler sampler = make_converting_sampler(false, &chained);
    const VkSampler samplers[] = {sampler, sampler, sampler};
    VkDescriptorSetLayoutBinding images = binding(1, combined, count);
@@ -456,19 +458,7 @@ TEST_F(SampledPlanesTest, DescriptorBuffers)
    recipe.sets = {make_set_layout({binding(0, storage), images, binding(2, combined)},
                                   VK_DESCRIPTOR_SET_LAYOUT_CREATE_DESCRIPTOR_BUFFER_BIT_EXT)};
    const VkPipelineLayout layout = make_layout(recipe);
-   const VkPipeline pipeline = make_pipeline(R"(
-      layout(local_size_x = 1) in;
-      layout(binding = 0) buffer Out { vec4 results[]; };
-      layout(binding = 1) uniform sampler2D images[3];
-      layout(binding = 2) uniform sampler2D plain;
-      void main()
-      {
-         results[0] = textureLod(images[0], vec2(0), 0);
-         results[1] = textureLod(images[1], vec2(0), 0);
-         results[2] = textureLod(images[2], vec2(0), 0);
-         results[3] = textureLod(plain, vec2(0), 0);
-      })",
-                                             recipe, layout);
+   const VkPipeline pipeline = make_pipeline(three_and_a_plain_one, recipe, layout);
 
    VkSamplerYcbcrConversionImageFormatProperties conversion = {
       .sType = VK_STRUCTURE_TYPE_SAMPLER_YCBCR_CONVERSION_IMAGE_FORMAT_PROPERTIES};
