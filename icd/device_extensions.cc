@@ -105,6 +105,7 @@ void get_device_extensions(vk_device_extension_table *e)
       advertises_matrix_extension(VK_QCOM_COOPERATIVE_MATRIX_CONVERSION_EXTENSION_NAME);
    e->ARM_cooperative_matrix_layouts =
       advertises_matrix_extension(VK_ARM_COOPERATIVE_MATRIX_LAYOUTS_EXTENSION_NAME);
+   e->KHR_compute_shader_derivatives = true;
    e->KHR_external_fence_fd = true;
    e->KHR_external_memory_fd = true;
    e->KHR_external_semaphore_fd = true;

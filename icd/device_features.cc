@@ -92,6 +92,8 @@ void get_shader_features(vk_features *f)
    f->shaderSubgroupUniformControlFlow = true;
    f->shaderMaximalReconvergence = true;
    f->shaderQuadControl = true;
+   f->computeDerivativeGroupQuads = true;
+   f->computeDerivativeGroupLinear = true;
    f->shaderSubgroupRotate = true;
    f->shaderSubgroupRotateClustered = true;
 

@@ -24,6 +24,7 @@
 #include "nir_passes/memory/opt_shift_pairs.h"
 #include "nir_passes/shader_limits.h"
 #include "nir_passes/stages.h"
+#include "nir_passes/workgroups/lower_derivatives.h"
 #include "nir_passes/workgroups/lower_invocation_ids.h"
 #include "nir_passes/workgroups/opt_visibility_barriers.h"
 
@@ -93,6 +94,11 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    RUN(run, pack_factors, W);
    /* Must run before the first loop is unrolled. */
    RUN(run, choose_unrolling, W);
+
+   /* Must come before optimizations, which know nothing of gradients. */
+   const nir_lower_tex_options projections = projection_options();
+   RUN(run, nir_lower_tex, &projections);
+   RUN(run, lower_derivatives);
 
    /* System values become the subgroup's ids. */
    RUN(run, nir_lower_system_values);

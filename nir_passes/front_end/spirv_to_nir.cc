@@ -39,6 +39,8 @@ spirv_capabilities make_capabilities()
    c.ImageBuffer = true;
    c.ImageQuery = true;
    c.DerivativeControl = true;
+   c.ComputeDerivativeGroupQuadsKHR = true;
+   c.ComputeDerivativeGroupLinearKHR = true;
    c.StorageImageReadWithoutFormat = true;
    c.StorageImageWriteWithoutFormat = true;
    c.DemoteToHelperInvocation = true;
@@ -134,6 +136,9 @@ spirv_capabilities make_driver_capabilities()
 
    /* NIR has no name for the device's index. */
    c.DeviceGroup = false;
+   /* nir_to_spirv has no derivatives. */
+   c.ComputeDerivativeGroupQuadsKHR = false;
+   c.ComputeDerivativeGroupLinearKHR = false;
 
    c.AtomicFloat16AddEXT = true;
    c.AtomicFloat16MinMaxEXT = true;

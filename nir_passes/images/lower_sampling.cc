@@ -74,6 +74,7 @@ Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const Bind
    case nir_texop_txl:
    case nir_texop_txd:
    case nir_texop_tg4:
+   case nir_texop_lod:
       break;
    default:
       return Error{unsupported_access(deref)};
@@ -85,9 +86,12 @@ Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const Bind
       return sampler.error();
    sampler->offset =
       nir_iadd_imm(b, sampler->offset, int64_t(sampler->bytes - sizeof(SamplerDescriptor)));
-   if (image.descriptor.bytes != sizeof(ConvertedDescriptor))
-      return sample(b, image, *sampler, operands_of(tex));
    const Lookup operands = operands_of(tex);
+   /* A converted image begins with its luma. */
+   if (tex->op == nir_texop_lod)
+      return query_lod(b, image, *sampler, operands);
+   if (image.descriptor.bytes != sizeof(ConvertedDescriptor))
+      return sample(b, image, *sampler, operands);
    if (tex->sampler_dim != GLSL_SAMPLER_DIM_2D || operands.gathered || operands.comparator ||
        operands.type != nir_type_float32)
       return Error{unsupported_access(deref)};
@@ -96,10 +100,16 @@ Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const Bind
 
 } // namespace
 
-nir_lower_tex_options sampling_options()
+nir_lower_tex_options projection_options()
 {
    nir_lower_tex_options options = {};
    options.lower_txp = ~0u;
+   return options;
+}
+
+nir_lower_tex_options sampling_options()
+{
+   nir_lower_tex_options options = projection_options();
    options.lower_txf_offset = true;
    options.lower_txs_lod = true;
    options.lower_tg4_offsets = true;

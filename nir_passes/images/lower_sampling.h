@@ -12,6 +12,9 @@
 
 namespace weft {
 
+/// nir_lower_tex() divides the coordinates of projections.
+nir_lower_tex_options projection_options();
+
 /// The forms of instructions that nir_lower_tex() leaves to lower_sampling(): no projections, no
 /// offsets of fetches, no gathers with four offsets, and queries of level 0 only.
 nir_lower_tex_options sampling_options();
@@ -20,7 +23,7 @@ nir_lower_tex_options sampling_options();
 /// SampledImageDescriptors, SamplerDescriptors and CombinedDescriptors (sampling.h). Texel buffers
 /// are left to lower_images(). Must come after nir_lower_tex() with sampling_options().
 ///
-/// An Error for queries of a level of detail, and for bindings that are not listed.
+/// An Error for bindings that are not listed.
 Result<bool> lower_sampling(nir_shader *, std::span<const BindingLayout>);
 
 } // namespace weft

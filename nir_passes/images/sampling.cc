@@ -67,6 +67,18 @@ public:
       return lookup.gathered ? color : reads.swizzle(is_float ? without_excess(color) : color);
    }
 
+   nir_def *query_lod()
+   {
+      for (unsigned d = 0; d < lookup.coordinates->num_components; ++d)
+         coordinates.push_back(nir_channel(b, lookup.coordinates, d));
+      operands = coordinates;
+      place_on_face();
+      find_probes();
+      choose_levels();
+      nir_def *is_null = nir_ieq_imm(b, load_width(b, reads.image.descriptor), 0);
+      return nir_bcsel(b, is_null, nir_imm_zero(b, 2, 32), nir_vec2(b, level_read, unclamped_lod));
+   }
+
 private:
    nir_def *sampler_word(size_t member) { return load_words(b, sampler, member, 1); }
    nir_def *sampler_flag(size_t member)
@@ -162,8 +174,9 @@ private:
       if (lookup.min_lod)
          least = nir_fmax(b, least, lookup.min_lod);
       nir_def *base = lookup.lod ? lookup.lod : footprint.lod ? footprint.lod : zero;
-      nir_def *lod = nir_fadd(b, base, bias);
-      lod = clamp(b, lod, least, sampler_word(offsetof(SamplerDescriptor, max_lod)));
+      unclamped_lod = nir_fadd(b, base, bias);
+      nir_def *lod =
+         clamp(b, unclamped_lod, least, sampler_word(offsetof(SamplerDescriptor, max_lod)));
       is_linear = nir_bcsel(b, nir_fgt_imm(b, lod, 0),
                             sampler_flag(offsetof(SamplerDescriptor, minified_linear)),
                             sampler_flag(offsetof(SamplerDescriptor, magnified_linear)));
@@ -171,13 +184,14 @@ private:
       nir_def *last = nir_fmax(b, nir_i2f32(b, nir_iadd_imm(b, reads.levels, -1)), zero);
       nir_def *level = clamp(b, lod, zero, last);
       nir_def *nearest = nir_fadd_imm(b, nir_fceil(b, nir_fadd_imm(b, level, 0.5)), -1);
+      nir_def *both = sampler_flag(offsetof(SamplerDescriptor, levels_linear));
+      level_read = nir_bcsel(b, both, level, nearest);
       if (!is_float) {
          is_linear = nir_imm_false(b);
          first_level = last_level = nir_f2i32(b, nearest);
          level_fraction = zero;
          return;
       }
-      nir_def *both = sampler_flag(offsetof(SamplerDescriptor, levels_linear));
       nir_def *low = nir_bcsel(b, both, nir_ffloor(b, level), nearest);
       level_fraction = nir_bcsel(b, both, nir_fsub(b, level, low), zero);
       first_level = nir_f2i32(b, low);
@@ -445,6 +459,7 @@ private:
    Footprint footprint = {};
    nir_def *slice, *face = nullptr; ///< slice: of a cube, the first face's
    nir_def *is_linear, *level_fraction;
+   nir_def *unclamped_lod = nullptr, *level_read = nullptr;
    nir_def *first_level, *last_level, *level_count = nullptr;
    nir_variable *sum;
 };
@@ -493,6 +508,14 @@ nir_def *sample(nir_builder *b, const SampledImage &image, const Descriptor &sam
       return any();
    const PlainPlace place = find_plain_place(b, image, sampler, lookup);
    return choose(b, is_plain, [&] { return sample_plainly(b, image, place); }, any);
+}
+
+nir_def *query_lod(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
+                   const Lookup &lookup)
+{
+   if (!lookup.gradient_x)
+      return nir_imm_zero(b, 2, 32);
+   return Sampling(b, image, sampler, lookup).query_lod();
 }
 
 } // namespace weft

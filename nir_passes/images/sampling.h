@@ -38,4 +38,8 @@ nir_def *fetch(nir_builder *, const SampledImage &, const Lookup &);
 /// Without `lod` and gradients, the level of detail is 0, before the sampler's bias.
 nir_def *sample(nir_builder *, const SampledImage &, const Descriptor &sampler, const Lookup &);
 
+/// Vulkan, "LOD Query": the level, with a fraction, that a sample would read, and its level of
+/// detail before it is clamped. Coordinates have no layer. Without gradients, they are zeros.
+nir_def *query_lod(nir_builder *, const SampledImage &, const Descriptor &sampler, const Lookup &);
+
 } // namespace weft

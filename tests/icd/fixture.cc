@@ -89,8 +89,12 @@ VkPhysicalDevice get_physical_device(VkInstance instance)
 VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *allocator,
                        VkDevice *device, bool robust)
 {
+   VkPhysicalDeviceComputeShaderDerivativesFeaturesKHR derivatives = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COMPUTE_SHADER_DERIVATIVES_FEATURES_KHR,
+   };
    VkPhysicalDeviceShaderImageAtomicInt64FeaturesEXT image_atomics = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_IMAGE_ATOMIC_INT64_FEATURES_EXT,
+      .pNext = &derivatives,
    };
    VkPhysicalDeviceHostImageCopyFeaturesEXT host_copies = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_HOST_IMAGE_COPY_FEATURES_EXT,

@@ -6,6 +6,7 @@
 #include "nir_passes/images/lower_sampling.h"
 
 #include "nir_passes/images/texel_descriptor.h"
+#include "nir_passes/workgroups/lower_derivatives.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>
@@ -38,9 +39,25 @@ std::string shader_of(const std::string &type, const std::string &value)
 
 Result<bool> lower(nir_shader *nir)
 {
-   const nir_lower_tex_options options = sampling_options();
+   const nir_lower_tex_options projections = projection_options(), options = sampling_options();
+   nir_lower_tex(nir, &projections);
+   lower_derivatives(nir);
    nir_lower_tex(nir, &options);
    return lower_sampling(nir, sampling_bindings);
+}
+
+void expect_no_texture_instruction(const std::string &glsl)
+{
+   Shader shader = test::translate(glsl, Consumer::cpu, 32);
+   const Result<bool> result = lower(shader.get());
+   ASSERT_TRUE(result) << result.error().message;
+   EXPECT_TRUE(*result);
+   nir_validate_shader(shader.get(), glsl.c_str());
+   nir_foreach_block(block, nir_shader_get_entrypoint(shader.get())) {
+      nir_foreach_instr(instr, block) {
+         EXPECT_NE(instr->type, nir_instr_type_tex) << glsl;
+      }
+   }
 }
 
 TEST(LowerSampling, NoTextureInstructionRemains)
@@ -58,17 +75,24 @@ TEST(LowerSampling, NoTextureInstructionRemains)
       {"sampler2D", "textureSize(image, int(x.x)).xyxy * textureQueryLevels(image)"},
       {"sampler2D", "textureLod(sampler2D(separate, own), vec2(x), x.z)"},
    };
+   for (const auto &[type, value] : cases)
+      expect_no_texture_instruction(shader_of(type, value));
+}
+
+TEST(LowerSampling, ImplicitLevels)
+{
+   const std::pair<const char *, const char *> cases[] = {
+      {"sampler2D", "texture(image, vec2(x), x.z)"},
+      {"sampler2D", "textureProj(image, x)"},
+      {"samplerCubeArray", "texture(image, x)"},
+      {"sampler2DArrayShadow", "texture(image, x)"},
+      {"sampler2DArray", "textureQueryLod(image, x.xy).xyxy"},
+      {"samplerCube", "textureQueryLod(image, x.xyz).xyxy"},
+   };
    for (const auto &[type, value] : cases) {
-      Shader shader = test::translate(shader_of(type, value), Consumer::cpu, 32);
-      const Result<bool> result = lower(shader.get());
-      ASSERT_TRUE(result) << result.error().message;
-      EXPECT_TRUE(*result);
-      nir_validate_shader(shader.get(), value);
-      nir_foreach_block(block, nir_shader_get_entrypoint(shader.get())) {
-         nir_foreach_instr(instr, block) {
-            EXPECT_NE(instr->type, nir_instr_type_tex) << value;
-         }
-      }
+      expect_no_texture_instruction("#extension GL_NV_compute_shader_derivatives : require\n"
+                                    "layout(derivative_group_linearNV) in;\n" +
+                                    shader_of(type, value));
    }
 }
 

@@ -3,6 +3,7 @@
 
 /// Passes of a page or less, on shaders built by hand.
 
+#include "nir_passes/workgroups/lower_derivatives.h"
 #include "nir_passes/workgroups/lower_invocation_ids.h"
 #include "nir_passes/workgroups/opt_visibility_barriers.h"
 #include "tests/nir_passes/lines.h"
@@ -64,6 +65,47 @@ TEST(LowerInvocationIds, OneSubgroupHasNumberZero)
    nir_load_subgroup_id(&built.b);
    EXPECT_TRUE(lower_invocation_ids(built.shader.get(), 64));
    EXPECT_EQ(test::body(built.shader.get()).find("@load_subgroup_id"), std::string::npos);
+}
+
+/// The index of lane 5 of a workgroup of four columns, of which the quads are squares: the second
+/// one of the second square.
+TEST(LowerInvocationIds, SquaresOfQuads)
+{
+   Built built;
+   nir_shader *nir = built.shader.get();
+   nir->info.derivative_group = DERIVATIVE_GROUP_QUADS;
+   nir->info.workgroup_size[0] = nir->info.workgroup_size[1] = 4;
+   nir->info.workgroup_size[2] = 1;
+   nir_intrinsic_instr *store = nir_store_shared(
+      &built.b, nir_load_local_invocation_index(&built.b), nir_imm_int(&built.b, 0));
+   EXPECT_TRUE(lower_invocation_ids(nir, 16));
+   nir_foreach_block(block, built.b.impl) {
+      nir_foreach_instr_safe(instr, block) {
+         if (instr->type != nir_instr_type_intrinsic ||
+             nir_instr_as_intrinsic(instr)->intrinsic != nir_intrinsic_load_subgroup_invocation)
+            continue;
+         built.b.cursor = nir_before_instr(instr);
+         nir_def_replace(&nir_instr_as_intrinsic(instr)->def, nir_imm_int(&built.b, 5));
+      }
+   }
+   while (nir_opt_constant_folding(nir)) {
+   }
+   ASSERT_TRUE(nir_src_is_const(store->src[0])) << test::body(nir);
+   EXPECT_EQ(nir_src_as_uint(store->src[0]), 3u);
+}
+
+TEST(LowerDerivatives, OperationsOfQuads)
+{
+   Built built;
+   nir_shader *nir = built.shader.get();
+   nir_ddx(&built.b, nir_ddy_fine(&built.b, nir_imm_float(&built.b, 1)));
+   EXPECT_FALSE(lower_derivatives(nir)) << "without derivative groups, vtn leaves none";
+   nir->info.derivative_group = DERIVATIVE_GROUP_LINEAR;
+   EXPECT_TRUE(lower_derivatives(nir));
+   const std::string body = test::body(nir);
+   EXPECT_EQ(test::count(body, "@dd"), 0u) << body;
+   EXPECT_EQ(test::count(body, "@quad_swap_vertical"), 1u) << body;
+   EXPECT_EQ(test::count(body, "@quad_broadcast"), 2u) << body;
 }
 
 void barrier(Built &built, mesa_scope execution, mesa_scope memory, unsigned semantics)
