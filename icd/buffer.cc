@@ -7,6 +7,7 @@
 #include "icd/device_memory.h"
 #include "icd/physical_device.h"
 #include "icd/resource_memory.h"
+#include "icd/sparse.h"
 #include "weft_entrypoints.h"
 
 #include "vk_log.h"
@@ -27,6 +28,10 @@ cpu::BufferDescriptor describe_buffer(VkDeviceAddress address, VkDeviceSize rang
 
 using namespace weft;
 
+static constexpr VkBufferCreateFlags replayable_buffer_flags =
+   VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT |
+   VK_BUFFER_CREATE_DESCRIPTOR_BUFFER_CAPTURE_REPLAY_BIT_EXT;
+
 VKAPI_ATTR VkResult VKAPI_CALL weft_CreateBuffer(VkDevice _device,
                                                  const VkBufferCreateInfo *pCreateInfo,
                                                  const VkAllocationCallbacks *pAllocator,
@@ -40,6 +45,15 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateBuffer(VkDevice _device,
       static_cast<Buffer *>(vk_buffer_create(&device->vk, pCreateInfo, pAllocator, sizeof(Buffer)));
    if (!buffer)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
+   if (buffer->is_sparse()) {
+      const VkResult result =
+         reserve_sparse(pCreateInfo->size, pCreateInfo->flags & replayable_buffer_flags,
+                        pCreateInfo->pNext, &buffer->address);
+      if (result != VK_SUCCESS) {
+         vk_buffer_destroy(&device->vk, pAllocator, &buffer->vk);
+         return vk_error(device, result);
+      }
+   }
    *pBuffer = Buffer_to_handle(buffer);
    return VK_SUCCESS;
 }
@@ -49,15 +63,19 @@ VKAPI_ATTR void VKAPI_CALL weft_DestroyBuffer(VkDevice _device, VkBuffer _buffer
 {
    VK_FROM_HANDLE(Device, device, _device);
    VK_FROM_HANDLE(Buffer, buffer, _buffer);
-   if (buffer)
-      vk_buffer_destroy(&device->vk, pAllocator, &buffer->vk);
+   if (!buffer)
+      return;
+   if (buffer->is_sparse())
+      release_sparse(buffer->address, buffer->vk.size);
+   vk_buffer_destroy(&device->vk, pAllocator, &buffer->vk);
 }
 
 VKAPI_ATTR void VKAPI_CALL
 weft_GetDeviceBufferMemoryRequirements(VkDevice, const VkDeviceBufferMemoryRequirements *pInfo,
                                        VkMemoryRequirements2 *pMemoryRequirements)
 {
-   write_requirements(pInfo->pCreateInfo->size, pMemoryRequirements);
+   write_requirements(pInfo->pCreateInfo->size, pInfo->pCreateInfo->flags & sparse_buffer_flags,
+                      pMemoryRequirements);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_BindBufferMemory2(VkDevice, uint32_t bindInfoCount,

@@ -16,6 +16,8 @@ namespace weft {
 struct Buffer {
    vk_buffer vk;
    uint8_t *address; ///< of its first byte; null until memory is bound
+
+   bool is_sparse() const { return vk.create_flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT; }
 };
 
 /// A null descriptor for no address.

@@ -9,6 +9,7 @@
 #include "icd/command_buffer.h"
 #include "icd/descriptor_set.h"
 #include "icd/descriptor_set_layout.h"
+#include "icd/image.h"
 #include "icd/image_view.h"
 #include "icd/sampler.h"
 #include "weft_entrypoints.h"
@@ -37,7 +38,7 @@ TexelDescriptor describe(const VkDescriptorAddressInfoEXT *texels)
 
 SampledImageDescriptor describe(const VkDescriptorImageInfo *image)
 {
-   return image ? image_descriptor(image->imageView) : SampledImageDescriptor{};
+   return image ? sampled_descriptor(image->imageView) : SampledImageDescriptor{};
 }
 
 /// The view has several planes, the sampler their conversion.
@@ -59,9 +60,13 @@ BoundSet embedded_samplers(CommandBuffer *cmd, const DescriptorSetLayout *layout
    return {data, nullptr, layout->data_size};
 }
 
-VkResult capture(void *data)
+/// Sparse resources have addresses of their own. Others have that of their memory, which programs
+/// capture by itself.
+VkResult capture(void *data, const uint8_t *sparse_address = nullptr)
 {
-   memset(data, 0, capture_bytes);
+   const uint64_t address = uintptr_t(sparse_address);
+   static_assert(sizeof(address) == capture_bytes);
+   memcpy(data, &address, capture_bytes);
    return VK_SUCCESS;
 }
 
@@ -101,7 +106,9 @@ VKAPI_ATTR void VKAPI_CALL weft_GetDescriptorEXT(VkDevice,
       put(describe(data.pStorageTexelBuffer), dataSize, pDescriptor);
       break;
    case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
-      put(describe(data.pStorageImage).image, dataSize, pDescriptor);
+      put(data.pStorageImage ? storage_descriptor(data.pStorageImage->imageView)
+                             : ImageDescriptor{},
+          dataSize, pDescriptor);
       break;
    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
       put(describe(data.pSampledImage), dataSize, pDescriptor);
@@ -164,15 +171,17 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdBindDescriptorBufferEmbeddedSamplers2EXT(
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_GetBufferOpaqueCaptureDescriptorDataEXT(
-   VkDevice, const VkBufferCaptureDescriptorDataInfoEXT *, void *pData)
+   VkDevice, const VkBufferCaptureDescriptorDataInfoEXT *pInfo, void *pData)
 {
-   return capture(pData);
+   VK_FROM_HANDLE(Buffer, buffer, pInfo->buffer);
+   return capture(pData, buffer->is_sparse() ? buffer->address : nullptr);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_GetImageOpaqueCaptureDescriptorDataEXT(
-   VkDevice, const VkImageCaptureDescriptorDataInfoEXT *, void *pData)
+   VkDevice, const VkImageCaptureDescriptorDataInfoEXT *pInfo, void *pData)
 {
-   return capture(pData);
+   VK_FROM_HANDLE(Image, image, pInfo->image);
+   return capture(pData, image->is_sparse() ? image->address : nullptr);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_GetImageViewOpaqueCaptureDescriptorDataEXT(

@@ -138,18 +138,18 @@ void write_descriptor(const Cursor &cursor, VkDescriptorType type,
       write_sampler(cursor, sampler_of(cursor, info));
       break;
    case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER: {
-      const SampledImageDescriptor descriptor = image_descriptor(info.imageView);
+      const SampledImageDescriptor descriptor = sampled_descriptor(info.imageView);
       memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
       write_sampler(cursor, sampler_of(cursor, info));
       break;
    }
    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE: {
-      const SampledImageDescriptor descriptor = image_descriptor(info.imageView);
+      const SampledImageDescriptor descriptor = sampled_descriptor(info.imageView);
       memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
       break;
    }
    default: {
-      const ImageDescriptor descriptor = image_descriptor(info.imageView).image;
+      const ImageDescriptor descriptor = storage_descriptor(info.imageView);
       memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
       break;
    }

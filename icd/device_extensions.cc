@@ -127,6 +127,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_descriptor_buffer = true;
    e->EXT_external_memory_host = true;
    e->EXT_image_2d_view_of_3d = true;
+   e->EXT_image_sliced_view_of_3d = true;
    e->EXT_shader_object = true;
    e->EXT_shader_replicated_composites = true;
    e->EXT_shader_subgroup_ballot = true;

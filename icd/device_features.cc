@@ -193,6 +193,10 @@ void get_api_features(vk_features *f)
    f->pageableDeviceLocalMemory = true;
    f->image2DViewOf3D = true;
    f->sampler2DViewOf3D = true;
+   f->imageSlicedViewOf3D = true;
+   f->sparseBinding = true;
+   f->sparseResidencyBuffer = true;
+   f->sparseResidencyAliased = true;
    f->shaderRelaxedExtendedInstruction = true;
    f->texelBufferAlignment = true;
 }

@@ -171,7 +171,7 @@ Provided allocate_private(const PhysicalDevice *pdev, DeviceMemory *memory)
    if (!reserve_heap(pdev, memory->mapped_size))
       return heap_is_full;
    try {
-      memory->map = allocate_pages(memory->mapped_size);
+      memory->map = allocate_pages(memory->mapped_size, memory->sharing);
    } catch (const std::bad_alloc &) {
    }
    if (memory->map)
@@ -180,45 +180,13 @@ Provided allocate_private(const PhysicalDevice *pdev, DeviceMemory *memory)
    return {VK_ERROR_OUT_OF_DEVICE_MEMORY, "the system has no free pages or addresses"};
 }
 
-/// Maps pages at the address, or null if it is not free. Null as the address stands for any.
-uint8_t *map_private(uint64_t address, uint64_t size)
-{
-   void *const place = reinterpret_cast<void *>(uintptr_t(address));
-   void *const map =
-      mmap(place, size, PROT_READ | PROT_WRITE,
-           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (place ? MAP_FIXED_NOREPLACE : 0), -1, 0);
-   if (map == MAP_FAILED)
-      return nullptr;
-   if (!place || map == place)
-      return static_cast<uint8_t *>(map);
-   munmap(map, size); // a Linux before 4.17 takes the address for a hint
-   return nullptr;
-}
-
-/// Maps pages whose address a later process can probably have again. Linux does not choose this
-/// range by itself, so other mappings of a replaying process are elsewhere.
-uint8_t *map_to_capture(uint64_t size)
-{
-   constexpr uint64_t first_address = uint64_t(1) << 38, last_address = uint64_t(1) << 40;
-   static std::atomic<uint64_t> next_address = first_address;
-   for (int attempt = 0; attempt < 16; attempt++) {
-      const uint64_t address = next_address.fetch_add(size + page_size);
-      if (address >= last_address - size)
-         break;
-      if (uint8_t *map = map_private(address, size))
-         return map;
-   }
-   return map_private(0, size);
-}
-
 /// Memory for bufferDeviceAddressCaptureReplay: of the captured address, or, if that is 0, of an
 /// address to capture.
 Provided allocate_replayable(const PhysicalDevice *pdev, DeviceMemory *memory, uint64_t captured)
 {
    if (!reserve_heap(pdev, memory->mapped_size))
       return heap_is_full;
-   memory->map =
-      captured ? map_private(captured, memory->mapped_size) : map_to_capture(memory->mapped_size);
+   memory->map = map_replayable(captured, memory->mapped_size, memory->sharing);
    memory->has_own_mapping = memory->map;
    if (memory->map)
       return {};
@@ -268,6 +236,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_AllocateMemory(VkDevice _device,
    if (!memory)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
    memory->fd = -1;
+   memory->sharing = device->vk.enabled_features.sparseBinding ? MAP_SHARED : MAP_PRIVATE;
 
    // Rounding up could overflow; the system has less memory anyway.
    if (memory->vk.size > max_buffer_size) {
@@ -300,7 +269,7 @@ VKAPI_ATTR void VKAPI_CALL weft_FreeMemory(VkDevice _device, VkDeviceMemory _mem
       munmap(memory->map, memory->mapped_size);
       release_heap(memory->mapped_size);
    } else if (!memory->borrowed) {
-      free_pages(memory->map, memory->mapped_size);
+      free_pages(memory->map, memory->mapped_size, memory->sharing);
       release_heap(memory->mapped_size);
    }
    vk_device_memory_destroy(&device->vk, pAllocator, &memory->vk);

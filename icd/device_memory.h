@@ -5,6 +5,8 @@
 
 #include <vulkan/vulkan_core.h>
 
+#include "icd/device_pages.h"
+
 #include "vk_device_memory.h"
 #include "vk_util.h"
 
@@ -22,6 +24,7 @@ struct DeviceMemory {
    ino_t inode;          ///< of that file
    bool borrowed;        ///< imported host memory: neither unmapped nor charged
    bool has_own_mapping; ///< its address can be captured and replayed
+   Sharing sharing;      ///< of memory without a file
 };
 
 /// Bytes that the process has allocated, in all instances: VK_EXT_memory_budget's usage of each

@@ -7,6 +7,7 @@
 
 #include "icd/never_destroyed.h"
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -29,24 +30,9 @@ struct Range {
    uintptr_t end() const { return start + size; }
 };
 
-uintptr_t map_anywhere(uint64_t size)
-{
-   void *map = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-   return map == MAP_FAILED ? 0 : uintptr_t(map);
-}
-
 bool unmap(Range range)
 {
    return munmap(reinterpret_cast<void *>(range.start), range.size) == 0;
-}
-
-/// Returns the pages to the system but keeps the addresses. Pages that the program has locked in
-/// memory (mlockall) stay, and are zeroed.
-void drop_pages(Range range)
-{
-   auto *start = reinterpret_cast<void *>(range.start);
-   if (madvise(start, range.size, MADV_DONTNEED) != 0)
-      memset(start, 0, range.size);
 }
 
 /// Mapped addresses without pages, indexed by size and by start.
@@ -114,6 +100,8 @@ private:
 
 class Pages {
 public:
+   explicit Pages(Sharing sharing) : sharing(sharing) {}
+
    uintptr_t allocate(uint64_t size)
    {
       const std::lock_guard lock(mutex);
@@ -147,6 +135,22 @@ public:
    }
 
 private:
+   uintptr_t map_anywhere(uint64_t size) const
+   {
+      void *map = mmap(nullptr, size, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0);
+      return map == MAP_FAILED ? 0 : uintptr_t(map);
+   }
+
+   /// Returns the pages to the system but keeps the addresses. Pages that the program has locked in
+   /// memory (mlockall) stay, and are zeroed.
+   void drop_pages(Range range) const
+   {
+      auto *start = reinterpret_cast<void *>(range.start);
+      const int advice = sharing == MAP_SHARED ? MADV_REMOVE : MADV_DONTNEED;
+      if (madvise(start, range.size, advice) != 0)
+         memset(start, 0, range.size);
+   }
+
    static Range block_of(uintptr_t address)
    {
       return {address / block_size * block_size, block_size};
@@ -208,7 +212,10 @@ private:
          return;
       }
       drop_pages(range);
-      replace(kept, all);
+      // Shared mappings that are neighbours are not one mapping, so an allocation cannot have parts
+      // of both. These addresses are lost.
+      if (sharing == MAP_PRIVATE)
+         replace(kept, all);
    }
 
    /// Adds a range that was joined with its neighbours. Without memory to record it, its addresses
@@ -222,28 +229,65 @@ private:
       }
    }
 
+   const Sharing sharing;
    std::mutex mutex;
    std::map<uintptr_t, uint64_t> blocks; ///< allocated bytes per block, by address
    FreeRanges parts;                     ///< free parts of blocks
    FreeRanges kept;                      ///< ranges that the kernel refused to unmap
 };
 
-Pages &pages()
+Pages &pages(Sharing sharing)
 {
-   static NeverDestroyed<Pages> instance;
-   return instance.get();
+   static NeverDestroyed<Pages> own(MAP_PRIVATE), shared(MAP_SHARED);
+   return sharing == MAP_SHARED ? shared.get() : own.get();
+}
+
+/// Maps pages at the address, or null if it is not free. Null as the address stands for any.
+uint8_t *map_at(uint64_t address, uint64_t size, Sharing sharing)
+{
+   void *const place = reinterpret_cast<void *>(uintptr_t(address));
+   void *const map =
+      mmap(place, size, PROT_READ | PROT_WRITE,
+           sharing | MAP_ANONYMOUS | MAP_NORESERVE | (place ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+   if (map == MAP_FAILED)
+      return nullptr;
+   if (!place || map == place)
+      return static_cast<uint8_t *>(map);
+   munmap(map, size); // a Linux before 4.17 takes the address for a hint
+   return nullptr;
+}
+
+/// Maps pages whose address a later process can probably have again. Linux does not choose this
+/// range by itself, so other mappings of a replaying process are elsewhere.
+uint8_t *map_to_capture(uint64_t size, Sharing sharing)
+{
+   constexpr uint64_t first_address = uint64_t(1) << 38, last_address = uint64_t(1) << 40;
+   static std::atomic<uint64_t> next_address = first_address;
+   for (int attempt = 0; attempt < 16; attempt++) {
+      const uint64_t address = next_address.fetch_add(size + page_size);
+      if (address >= last_address - size)
+         break;
+      if (uint8_t *map = map_at(address, size, sharing))
+         return map;
+   }
+   return map_at(0, size, sharing);
 }
 
 } // namespace
 
-uint8_t *allocate_pages(uint64_t size)
+uint8_t *allocate_pages(uint64_t size, Sharing sharing)
 {
-   return reinterpret_cast<uint8_t *>(pages().allocate(size));
+   return reinterpret_cast<uint8_t *>(pages(sharing).allocate(size));
 }
 
-void free_pages(uint8_t *start, uint64_t size)
+uint8_t *map_replayable(uint64_t captured, uint64_t size, Sharing sharing)
 {
-   pages().release({uintptr_t(start), size});
+   return captured ? map_at(captured, size, sharing) : map_to_capture(size, sharing);
+}
+
+void free_pages(uint8_t *start, uint64_t size, Sharing sharing)
+{
+   pages(sharing).release({uintptr_t(start), size});
 }
 
 } // namespace weft

@@ -19,11 +19,19 @@ namespace weft {
 
 constexpr uint64_t page_size = 4096;
 
+/// MAP_PRIVATE, or MAP_SHARED if the pages may get a second address (icd/sparse.h). A child of
+/// fork() shares the latter.
+using Sharing = int;
+
 /// Returns zeroed pages; null if the kernel has no memory. The size must be a multiple of the page
 /// size. Allocations that can contain a huge page begin at a multiple of its size.
-uint8_t *allocate_pages(uint64_t size);
+uint8_t *allocate_pages(uint64_t size, Sharing);
+
+/// Maps pages at a captured address, or null if it is not free. If it is 0, maps them at an address
+/// that a later process can probably have again.
+uint8_t *map_replayable(uint64_t captured, uint64_t size, Sharing);
 
 /// Returns the pages to the system.
-void free_pages(uint8_t *start, uint64_t size);
+void free_pages(uint8_t *start, uint64_t size, Sharing);
 
 } // namespace weft

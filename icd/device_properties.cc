@@ -9,6 +9,7 @@
 #include "icd/planes.h"
 #include "icd/program_binary.h"
 #include "icd/settings.h"
+#include "icd/sparse.h"
 
 #include "backend/cpu/abi.h"
 #include "backend/cpu/compiler.h"
@@ -165,6 +166,7 @@ void get_memory_limits(uint64_t heap_size, vk_properties *p)
    p->maxMemoryAllocationSize = heap_size;
    p->maxBufferSize = std::min(heap_size, max_buffer_size);
    p->bufferImageGranularity = 1;
+   p->sparseAddressSpaceSize = sparse_addresses;
    p->minMemoryMapAlignment = page_size;
    p->minImportedHostPointerAlignment = page_size;
    p->maxImageDimension1D = max_image_extent;

@@ -9,6 +9,7 @@
 #include "icd/planes.h"
 #include "icd/resource_memory.h"
 #include "icd/settings.h"
+#include "icd/sparse.h"
 #include "nir_passes/images/texel_format.h"
 #include "vulkan_util/out_array.h"
 #include "weft_entrypoints.h"
@@ -168,7 +169,7 @@ constexpr VkImageCreateFlags image_flags =
    VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
    VK_IMAGE_CREATE_ALIAS_BIT | VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT |
    VK_IMAGE_CREATE_2D_VIEW_COMPATIBLE_BIT_EXT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT |
-   VK_IMAGE_CREATE_DESCRIPTOR_BUFFER_CAPTURE_REPLAY_BIT_EXT;
+   VK_IMAGE_CREATE_DESCRIPTOR_BUFFER_CAPTURE_REPLAY_BIT_EXT | sparse_image_flags;
 
 /// Views of other formats have another usage only with the flag for extended usage. Only compressed
 /// images have flags for their blocks, and two dimensions or three.
@@ -232,7 +233,8 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceImageFormatProperties2(
       vk_find_struct_const(pInfo->pNext, PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO);
    const auto handle =
       external_info ? external_info->handleType : VkExternalMemoryHandleTypeFlagBits(0);
-   const VkExternalMemoryProperties memory = external_memory_properties(handle);
+   const VkExternalMemoryProperties memory =
+      external_memory_properties(handle, pInfo->flags & sparse_image_flags);
    if (!is_supported(*pInfo) || (handle && !memory.externalMemoryFeatures))
       return vk_error(pdev, VK_ERROR_FORMAT_NOT_SUPPORTED);
    pImageFormatProperties->imageFormatProperties = image_limits(pInfo->format, pInfo->type);

@@ -7,6 +7,7 @@
 #include "icd/device_memory.h"
 #include "icd/physical_device.h"
 #include "icd/resource_memory.h"
+#include "icd/sparse.h"
 #include "nir_passes/compile_limits.h"
 #include "nir_passes/images/texel_format.h"
 #include "weft_entrypoints.h"
@@ -225,6 +226,16 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateImage(VkDevice _device,
                 ? vk_errorf(device, VK_ERROR_OUT_OF_DEVICE_MEMORY, "an image is too large")
                 : vk_errorf(device, VK_ERROR_UNKNOWN, "the format of an image is not supported");
    }
+   if (image->is_sparse()) {
+      const VkResult result = reserve_sparse(
+         image->layout.size,
+         pCreateInfo->flags & VK_IMAGE_CREATE_DESCRIPTOR_BUFFER_CAPTURE_REPLAY_BIT_EXT,
+         pCreateInfo->pNext, &image->address);
+      if (result != VK_SUCCESS) {
+         vk_image_destroy(&device->vk, pAllocator, &image->vk);
+         return vk_error(device, result);
+      }
+   }
    *pImage = Image_to_handle(image);
    return VK_SUCCESS;
 }
@@ -234,8 +245,11 @@ VKAPI_ATTR void VKAPI_CALL weft_DestroyImage(VkDevice _device, VkImage _image,
 {
    VK_FROM_HANDLE(Device, device, _device);
    VK_FROM_HANDLE(Image, image, _image);
-   if (image)
-      vk_image_destroy(&device->vk, pAllocator, &image->vk);
+   if (!image)
+      return;
+   if (image->is_sparse())
+      release_sparse(image->address, image->layout.size);
+   vk_image_destroy(&device->vk, pAllocator, &image->vk);
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -243,14 +257,15 @@ weft_GetImageMemoryRequirements2(VkDevice, const VkImageMemoryRequirementsInfo2 
                                  VkMemoryRequirements2 *pMemoryRequirements)
 {
    VK_FROM_HANDLE(Image, image, pInfo->image);
-   write_requirements(image->layout.size, pMemoryRequirements);
+   write_requirements(image->layout.size, image->is_sparse(), pMemoryRequirements);
 }
 
 VKAPI_ATTR void VKAPI_CALL
 weft_GetDeviceImageMemoryRequirements(VkDevice device, const VkDeviceImageMemoryRequirements *pInfo,
                                       VkMemoryRequirements2 *pMemoryRequirements)
 {
-   write_requirements(layout_of(device, *pInfo->pCreateInfo).size, pMemoryRequirements);
+   write_requirements(layout_of(device, *pInfo->pCreateInfo).size,
+                      pInfo->pCreateInfo->flags & sparse_image_flags, pMemoryRequirements);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_BindImageMemory2(VkDevice, uint32_t bindInfoCount,

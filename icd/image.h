@@ -73,6 +73,8 @@ struct Image {
    ImageLayout layout;
    uint8_t *address; ///< of its first byte; null until memory is bound
 
+   bool is_sparse() const { return vk.create_flags & VK_IMAGE_CREATE_SPARSE_BINDING_BIT; }
+
    const ImageLevel &level(uint32_t number, VkImageAspectFlags aspect = 0) const
    {
       return layout.level(number, aspect);

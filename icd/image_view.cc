@@ -17,10 +17,16 @@
 
 namespace weft {
 
-SampledImageDescriptor image_descriptor(VkImageView handle)
+SampledImageDescriptor sampled_descriptor(VkImageView handle)
 {
    VK_FROM_HANDLE(ImageView, view, handle);
-   return view ? view->descriptor : SampledImageDescriptor{};
+   return view ? view->sampled : SampledImageDescriptor{};
+}
+
+ImageDescriptor storage_descriptor(VkImageView handle)
+{
+   VK_FROM_HANDLE(ImageView, view, handle);
+   return view ? view->stored : ImageDescriptor{};
 }
 
 ConvertedImageDescriptor converted_descriptor(VkImageView handle)
@@ -62,14 +68,18 @@ uint8_t component(VkComponentSwizzle swizzle)
    }
 }
 
-SampledImageDescriptor describe(const ImageView &view, const TexelFormat &format)
+struct Slices {
+   uint32_t first, count;
+};
+
+/// Slices or layers of the first level.
+SampledImageDescriptor describe(const ImageView &view, const TexelFormat &format, Slices range)
 {
    auto *image = reinterpret_cast<const Image *>(view.vk.image);
    const VkImageAspectFlags aspect = view.vk.aspects;
    const ImageLevel &level = image->level(view.vk.base_mip_level, aspect);
    const bool is_3d = view.vk.view_type == VK_IMAGE_VIEW_TYPE_3D;
-   const uint32_t first = is_3d ? view.vk.storage.z_slice_offset : view.vk.base_array_layer,
-                  slices = is_3d ? view.vk.storage.z_slice_count : view.vk.layer_count;
+   const auto [first, slices] = range;
    const uint8_t *begin = image->slice(view.vk.base_mip_level, image->slices_of(first), aspect);
    SampledImageDescriptor descriptor = {};
    descriptor.image = {
@@ -94,7 +104,8 @@ SampledImageDescriptor describe(const ImageView &view, const TexelFormat &format
       const uint8_t *at = image->slice(number, image->slices_of(first), aspect);
       descriptor.level_offsets[i] = uint32_t(at - begin);
       descriptor.image.size =
-         uint64_t(at - begin) + (is_3d ? each.slices : image->slices_of(slices)) * each.slice_pitch;
+         uint64_t(at - begin) +
+         (is_3d && i > 0 ? each.slices : image->slices_of(slices)) * each.slice_pitch;
    }
    return descriptor;
 }
@@ -154,7 +165,7 @@ void set_planes(ImageView *view, const Image &image, const VkImageViewCreateInfo
                   chained ? chained->conversion : VkSamplerYcbcrConversion(VK_NULL_HANDLE));
    if (conversion)
       view->converted = describe_planes(image, conversion->state);
-   view->descriptor = view->converted.luma;
+   view->sampled = view->converted.luma;
 }
 
 } // namespace
@@ -185,7 +196,13 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateImageView(VkDevice _device,
       vk_image_view_destroy(&device->vk, pAllocator, &view->vk);
       return vk_errorf(device, VK_ERROR_UNKNOWN, "the format of an image is not supported");
    }
-   view->descriptor = describe(*view, *format);
+   const vk_image_view &vk = view->vk;
+   const bool is_3d = vk.view_type == VK_IMAGE_VIEW_TYPE_3D;
+   const Slices layers = {vk.base_array_layer, vk.layer_count},
+                all = {0, image->level(vk.base_mip_level).slices},
+                stored = {vk.storage.z_slice_offset, vk.storage.z_slice_count};
+   view->sampled = describe(*view, *format, is_3d ? all : layers);
+   view->stored = describe(*view, *format, is_3d ? stored : layers).image;
    *pView = ImageView_to_handle(view);
    return VK_SUCCESS;
 }

@@ -13,12 +13,15 @@ namespace weft {
 
 struct ImageView {
    vk_image_view vk;
-   SampledImageDescriptor descriptor;  ///< storage images have its first part only
+   SampledImageDescriptor sampled;
+   ImageDescriptor
+      stored; ///< of a storage image: a part of the slices (VkImageViewSlicedCreateInfo)
    ConvertedImageDescriptor converted; ///< of a view of several planes
 };
 
-/// The descriptor of a view that may be null.
-SampledImageDescriptor image_descriptor(VkImageView);
+/// The descriptors of a view that may be null.
+SampledImageDescriptor sampled_descriptor(VkImageView);
+ImageDescriptor storage_descriptor(VkImageView);
 /// The same of a view of several planes.
 ConvertedImageDescriptor converted_descriptor(VkImageView);
 

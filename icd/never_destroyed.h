@@ -14,7 +14,11 @@ namespace weft {
 template <typename T>
 class NeverDestroyed {
 public:
-   NeverDestroyed() { new (bytes) T(); }
+   template <typename... Args>
+   explicit NeverDestroyed(Args... args)
+   {
+      new (bytes) T(args...);
+   }
 
    T &get() { return *std::launder(reinterpret_cast<T *>(bytes)); }
 

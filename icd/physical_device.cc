@@ -9,6 +9,7 @@
 #include "icd/log.h"
 #include "icd/resource_memory.h"
 #include "icd/settings.h"
+#include "icd/sparse.h"
 #include "icd/sync.h"
 #include "icd/system_memory.h"
 #include "vulkan_util/matrix_properties.h"
@@ -99,7 +100,7 @@ VKAPI_ATTR void VKAPI_CALL
 weft_GetPhysicalDeviceQueueFamilyProperties2(VkPhysicalDevice, uint32_t *pQueueFamilyPropertyCount,
                                              VkQueueFamilyProperties2 *pQueueFamilyProperties)
 {
-   VkQueueFlags flags = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+   VkQueueFlags flags = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT;
    if (settings().graphics_queue)
       flags |= VK_QUEUE_GRAPHICS_BIT;
    OutArray out(pQueueFamilyProperties, pQueueFamilyPropertyCount);
@@ -161,8 +162,8 @@ VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceExternalBufferProperties(
    VkPhysicalDevice, const VkPhysicalDeviceExternalBufferInfo *pExternalBufferInfo,
    VkExternalBufferProperties *pExternalBufferProperties)
 {
-   pExternalBufferProperties->externalMemoryProperties =
-      external_memory_properties(pExternalBufferInfo->handleType);
+   pExternalBufferProperties->externalMemoryProperties = external_memory_properties(
+      pExternalBufferInfo->handleType, pExternalBufferInfo->flags & sparse_buffer_flags);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceCooperativeMatrixPropertiesKHR(

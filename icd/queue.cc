@@ -7,6 +7,7 @@
 #include "icd/device.h"
 #include "icd/log.h"
 #include "icd/physical_device.h"
+#include "icd/sparse.h"
 #include "threads/blocked_signals.h"
 #include "threads/host_cpu.h"
 
@@ -44,10 +45,12 @@ Submission *copy_submission(const vk_queue_submit *submit)
    const auto temporaries =
       uint32_t(std::count_if(submit->_wait_temps, submit->_wait_temps + submit->wait_count,
                              [](const vk_sync *sync) { return sync; }));
+   const uint32_t bind_count = count_sparse_binds(submit);
    size_t size = sizeof(Submission) + temporaries * sizeof(TimelineSync) +
                  submit->wait_count * sizeof(struct vk_sync_wait) +
                  submit->signal_count * sizeof(struct vk_sync_signal) +
-                 submit->command_buffer_count * sizeof(vk_command_buffer *);
+                 submit->command_buffer_count * sizeof(vk_command_buffer *) +
+                 bind_count * sizeof(SparseBind);
    // malloc, not the application's allocator: the queue's thread frees this, and allocation
    // callbacks may be called only from threads that call Vulkan.
    void *memory = malloc(size);
@@ -58,6 +61,7 @@ Submission *copy_submission(const vk_queue_submit *submit)
    submission->wait_count = submit->wait_count;
    submission->command_buffer_count = submit->command_buffer_count;
    submission->signal_count = submit->signal_count;
+   submission->bind_count = bind_count;
    submission->temporaries = reinterpret_cast<TimelineSync *>(submission + 1);
    submission->waits =
       reinterpret_cast<struct vk_sync_wait *>(submission->temporaries + temporaries);
@@ -65,6 +69,9 @@ Submission *copy_submission(const vk_queue_submit *submit)
       reinterpret_cast<struct vk_sync_signal *>(submission->waits + submit->wait_count);
    submission->command_buffers =
       reinterpret_cast<vk_command_buffer **>(submission->signals + submit->signal_count);
+   submission->binds =
+      reinterpret_cast<SparseBind *>(submission->command_buffers + submit->command_buffer_count);
+   resolve_sparse_binds(submit, submission->binds);
    for (uint32_t i = 0; i < submit->wait_count; i++) {
       struct vk_sync_wait &wait = submission->waits[i] = submit->waits[i];
       if (BinarySync *binary = as_binary(wait.sync)) {
@@ -139,6 +146,10 @@ bool run_submission(Queue *queue, const Submission *submission)
 {
    if (!wait_for_semaphores(queue->device(), submission))
       return false;
+   if (!std::all_of(submission->binds, submission->binds + submission->bind_count, bind_sparse)) {
+      queue->failure = "the kernel refused the mapping of sparse memory";
+      return false;
+   }
    for (uint32_t i = 0; i < submission->command_buffer_count; i++) {
       if (!execute_command_buffer(
              queue, reinterpret_cast<CommandBuffer *>(submission->command_buffers[i])))

@@ -25,11 +25,12 @@ struct Device;
 /// it.
 struct Submission {
    Submission *next;
-   uint32_t wait_count, command_buffer_count, signal_count, temporary_count;
+   uint32_t wait_count, command_buffer_count, signal_count, temporary_count, bind_count;
    struct TimelineSync *temporaries; ///< among the waits, imported for one wait
    struct vk_sync_wait *waits;
    vk_command_buffer **command_buffers;
    struct vk_sync_signal *signals;
+   struct SparseBind *binds; ///< before the command buffers
 };
 
 struct Queue {

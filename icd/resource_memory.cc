@@ -3,6 +3,7 @@
 
 #include "icd/resource_memory.h"
 
+#include "icd/device_pages.h"
 #include "icd/physical_device.h"
 
 #include "util/u_math.h"
@@ -10,11 +11,12 @@
 
 namespace weft {
 
-void write_requirements(uint64_t size, VkMemoryRequirements2 *requirements)
+void write_requirements(uint64_t size, bool is_sparse, VkMemoryRequirements2 *requirements)
 {
+   const uint64_t alignment = is_sparse ? page_size : memory_alignment;
    requirements->memoryRequirements = {
-      .size = align64(size, memory_alignment),
-      .alignment = memory_alignment,
+      .size = align64(size, alignment),
+      .alignment = alignment,
       .memoryTypeBits = all_memory_types,
    };
    vk_foreach_struct(ext, requirements->pNext)
@@ -27,7 +29,8 @@ void write_requirements(uint64_t size, VkMemoryRequirements2 *requirements)
    }
 }
 
-VkExternalMemoryProperties external_memory_properties(VkExternalMemoryHandleTypeFlagBits type)
+VkExternalMemoryProperties external_memory_properties(VkExternalMemoryHandleTypeFlagBits type,
+                                                      bool is_sparse)
 {
    switch (type) {
    case VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT:
@@ -38,6 +41,9 @@ VkExternalMemoryProperties external_memory_properties(VkExternalMemoryHandleType
          .compatibleHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
       };
    case VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT:
+      // The program's pages need not be a shared mapping.
+      if (is_sparse)
+         return {.compatibleHandleTypes = VkExternalMemoryHandleTypeFlags(type)};
       return {
          .externalMemoryFeatures = VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
          .exportFromImportedHandleTypes = 0,

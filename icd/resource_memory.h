@@ -14,9 +14,11 @@ namespace weft {
 /// VkMemoryRequirements::memoryTypeBits of all resources: all types are the same memory.
 constexpr uint32_t all_memory_types = 0b11;
 
-/// The requirements of a resource of this size: any memory, not dedicated.
-void write_requirements(uint64_t size, VkMemoryRequirements2 *);
+/// The requirements of a resource of this size: any memory, not dedicated. Sparse resources are
+/// bound in whole pages.
+void write_requirements(uint64_t size, bool is_sparse, VkMemoryRequirements2 *);
 /// The ways to share memory by this kind of handle.
-VkExternalMemoryProperties external_memory_properties(VkExternalMemoryHandleTypeFlagBits);
+VkExternalMemoryProperties external_memory_properties(VkExternalMemoryHandleTypeFlagBits,
+                                                      bool is_sparse);
 
 } // namespace weft

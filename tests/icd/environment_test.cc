@@ -290,7 +290,8 @@ TEST_F(EnvironmentTest, DeviceType)
 /// Programs that only compute, but look for a graphics queue, find one.
 TEST_F(EnvironmentTest, GraphicsQueue)
 {
-   constexpr uint64_t compute = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+   constexpr uint64_t compute =
+      VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT;
    const Found plain = probe(""), graphics = probe("WEFT_QUEUE=graphics WEFT_DEBUG=log");
    EXPECT_EQ(plain.number("queue"), compute);
    EXPECT_EQ(plain.number("conformance"), 0u);

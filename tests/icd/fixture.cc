@@ -87,10 +87,14 @@ VkPhysicalDevice get_physical_device(VkInstance instance)
 }
 
 VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *allocator,
-                       VkDevice *device, bool robust)
+                       VkDevice *device, bool robust, bool sparse)
 {
+   VkPhysicalDeviceImageSlicedViewOf3DFeaturesEXT sliced_views = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_SLICED_VIEW_OF_3D_FEATURES_EXT,
+   };
    VkPhysicalDeviceComputeShaderDerivativesFeaturesKHR derivatives = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COMPUTE_SHADER_DERIVATIVES_FEATURES_KHR,
+      .pNext = &sliced_views,
    };
    VkPhysicalDeviceShaderImageAtomicInt64FeaturesEXT image_atomics = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_IMAGE_ATOMIC_INT64_FEATURES_EXT,
@@ -185,6 +189,11 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
       .pNext = &features11,
    };
    vkGetPhysicalDeviceFeatures2(physical, &features);
+   // All memory of a device with sparse resources is shared mappings.
+   if (!sparse) {
+      features.features.sparseBinding = features.features.sparseResidencyBuffer = false;
+      features.features.sparseResidencyAliased = false;
+   }
    if (!robust) {
       features.features.robustBufferAccess = false;
       robustness2.robustBufferAccess2 = robustness2.nullDescriptor = false;
@@ -221,7 +230,7 @@ void IcdTest::SetUp()
    messenger = vulkan::create_messenger(instance, vulkan::messenger_info(keep_message, &messages));
 
    physical = get_physical_device(instance);
-   ASSERT_VK(create_device(physical, nullptr, &device, robust_device));
+   ASSERT_VK(create_device(physical, nullptr, &device, robust_device, sparse_device));
    vkGetDeviceQueue(device, 0, 0, &queue);
    pool = vulkan::create_command_pool(device, 0, VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT);
 }

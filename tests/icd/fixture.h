@@ -49,10 +49,10 @@ private:
 
 VkInstance create_instance(const VkAllocationCallbacks *allocator = nullptr);
 VkPhysicalDevice get_physical_device(VkInstance);
-/// Creates a device with one queue, every extension and every feature; optionally without robust
-/// access.
+/// Creates a device with one queue, every extension and every feature except sparse resources;
+/// optionally without robust access, or with sparse resources.
 VkResult create_device(VkPhysicalDevice, const VkAllocationCallbacks *, VkDevice *,
-                       bool robust = true);
+                       bool robust = true, bool sparse = false);
 
 using vulkan::device_extensions;
 
@@ -114,7 +114,8 @@ protected:
    VkQueue queue = VK_NULL_HANDLE;
    VkCommandPool pool = VK_NULL_HANDLE;
    bool robust_device = true; ///< to be set before SetUp()
-   std::string messages;      ///< warnings and errors of debug messengers
+   bool sparse_device = false;
+   std::string messages; ///< warnings and errors of debug messengers
 
    /// Run in reverse order when the test ends.
    std::vector<std::function<void()>> clean_up;

@@ -62,10 +62,11 @@ TestImage ImageTest::make_image(const ImageRecipe &recipe)
 
 VkImageView ImageTest::make_image_view(const TestImage &image, VkImageViewType type, uint32_t level,
                                        uint32_t first_layer, uint32_t layers, uint32_t levels,
-                                       const VkComponentMapping &swizzle)
+                                       const VkComponentMapping &swizzle, const void *next)
 {
    const VkImageViewCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+      .pNext = next,
       .image = image.handle,
       .viewType = type,
       .format = image.recipe.format,

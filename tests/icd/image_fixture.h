@@ -41,7 +41,7 @@ protected:
    TestImage make_image(const ImageRecipe &);
    VkImageView make_image_view(const TestImage &, VkImageViewType, uint32_t level = 0,
                                uint32_t first_layer = 0, uint32_t layers = 1, uint32_t levels = 1,
-                               const VkComponentMapping &swizzle = {});
+                               const VkComponentMapping &swizzle = {}, const void *next = nullptr);
    void write_image(VkDescriptorSet, uint32_t binding, VkImageView, uint32_t element = 0);
 
    /// A level's texels, all layers; rows and slices without gaps.

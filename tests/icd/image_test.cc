@@ -297,4 +297,73 @@ TEST_F(ImageTest, SlicesAsTwoDimensions)
    }
 }
 
+/// VK_EXT_image_sliced_view_of_3d: some slices of a level are a storage image. All of them are
+/// sampled.
+TEST_F(ImageTest, SlicedViews)
+{
+   constexpr uint32_t side = 8, depth = 6, words = side * side * depth;
+   const TestImage image =
+      make_image({.type = VK_IMAGE_TYPE_3D,
+                  .extent = {2 * side, 2 * side, 2 * depth},
+                  .levels = 2,
+                  .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT});
+   const TestBuffer before = make_random_buffer(words * 4), after = make_buffer(words * 4);
+   fill(image, before, 1);
+   const VkImageViewSlicedCreateInfoEXT slices = {
+      .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_SLICED_CREATE_INFO_EXT,
+      .sliceOffset = 2,
+      .sliceCount = 3,
+   };
+   const VkImageView view = make_image_view(image, VK_IMAGE_VIEW_TYPE_3D, 1, 0, 1, 1, {}, &slices);
+   // Stores to the slices before and behind the view have no effect.
+   run_shader(R"(
+      layout(local_size_x = 8, local_size_y = 8) in;
+      layout(binding = 0, r32ui) uniform uimage3D image;
+      void main()
+      {
+         ivec3 p = ivec3(gl_GlobalInvocationID) - ivec3(0, 0, 3);
+         uint old = imageLoad(image, p).x;
+         imageStore(image, p, uvec4(old + imageSize(image).z));
+      })",
+              {view}, {}, {1, 1, 9});
+   read_back(image, after, 1);
+   for (uint32_t i = 0; i < words; ++i) {
+      const uint32_t z = i / (side * side);
+      ASSERT_EQ(after.as()[i], before.as()[i] + (z >= 2 && z < 5 ? 3 : 0)) << i;
+   }
+
+   PipelineRecipe recipe;
+   recipe.sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE),
+                                   binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
+   VkPipelineLayout layout = make_layout(recipe);
+   VkPipeline pipeline = make_pipeline(R"(
+      #extension GL_EXT_samplerless_texture_functions : require
+      layout(local_size_x = 1) in;
+      layout(binding = 0) uniform utexture3D image;
+      layout(binding = 1) buffer Out { uint data[]; };
+      void main()
+      {
+         data[0] = textureSize(image, 0).z;
+         data[1] = texelFetch(image, ivec3(1, 2, 5), 0).x;
+      })",
+                                       recipe, layout);
+   VkDescriptorSet set = make_set(recipe.sets[0]);
+   const VkDescriptorImageInfo info = {.imageView = view, .imageLayout = VK_IMAGE_LAYOUT_GENERAL};
+   const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                       .dstSet = set,
+                                       .descriptorCount = 1,
+                                       .descriptorType = VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE,
+                                       .pImageInfo = &info};
+   vkUpdateDescriptorSets(device, 1, &write, 0, nullptr);
+   const TestBuffer sampled = make_buffer(8);
+   write_buffer(set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, sampled);
+   VkCommandBuffer cmd = begin();
+   vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+   vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+   vkCmdDispatch(cmd, 1, 1, 1);
+   run(cmd);
+   EXPECT_EQ(sampled.as()[0], depth);
+   EXPECT_EQ(sampled.as()[1], after.as()[1 + 2 * side + 5 * side * side]);
+}
+
 } // namespace weft::icd_test

@@ -300,7 +300,8 @@ TEST_F(QueryTest, OneQueueFamilyComputesAndCopies)
    ASSERT_EQ(count, 1u);
    VkQueueFamilyProperties family;
    vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, &family);
-   EXPECT_EQ(family.queueFlags, VkQueueFlags(VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT));
+   EXPECT_EQ(family.queueFlags, VkQueueFlags(VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT |
+                                             VK_QUEUE_SPARSE_BINDING_BIT));
    EXPECT_EQ(family.timestampValidBits, 64u);
    count = 0;
    vkGetPhysicalDeviceQueueFamilyProperties(physical, &count, &family);
