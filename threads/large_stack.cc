@@ -117,16 +117,31 @@ void LargeStackThreads::start(Work work)
       waiting.push_back(std::move(work));
       return;
    }
+   if (start_thread(work))
+      return;
+   lock.unlock();
+   run_in_environment(std::move(work));
+}
+
+void LargeStackThreads::start_if_idle(Work work)
+{
+   const std::lock_guard lock(mutex);
+   if (running < most)
+      (void)start_thread(work);
+}
+
+/// Requires the mutex. False if no thread can be created; the work is unchanged then.
+bool LargeStackThreads::start_thread(Work &work)
+{
    join_ended();
    Thread &thread = threads.emplace_back(Thread{this, std::move(work), {}, false});
    if (create_thread(&thread.handle, run, &thread)) {
       running++;
-      return;
+      return true;
    }
    work = std::move(thread.work);
    threads.pop_back();
-   lock.unlock();
-   run_in_environment(std::move(work));
+   return false;
 }
 
 void *LargeStackThreads::run(void *argument)

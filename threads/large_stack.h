@@ -76,6 +76,9 @@ public:
    /// thread waits too, because waiting tasks take memory. If no thread can be created, the task
    /// runs on the calling thread.
    void start(Work work);
+   /// If fewer than the maximum are running, starts the task on a thread of its own, else does
+   /// nothing.
+   void start_if_idle(Work work);
 
    /// Waits until all tasks are done and no thread is left. In a forked child, tasks are not done,
    /// and this does not wait.
@@ -89,6 +92,7 @@ private:
       bool ended;
    };
    static void *run(void *thread);
+   bool start_thread(Work &work);
    void join_ended();
    size_t most_waiting() const { return size_t(4) * most; }
 

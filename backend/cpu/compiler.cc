@@ -6,6 +6,7 @@
 #include "backend/cpu/codegen/plans/access_plans.h"
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/jit/jit.h"
+#include "backend/cpu/jit/shared_function.h"
 #include "backend/cpu/kernels/tile_kernels.h"
 #include "backend/cpu/lowered_shader.h"
 #include "backend/cpu/options.h"
@@ -178,12 +179,23 @@ Result<TranslatedShader> translate_plain(const KeptShader &kept)
 ProgramResult generate(TranslatedShader shader, const CompileOptions &options,
                        const CachePlace &place)
 {
-   Result<std::vector<std::byte>> object = compile_object(
-      *shader.translation.module, with_debug_output(options.dump), *shader.cpu, options.statistics);
+   const Dump dump = with_debug_output(options.dump);
+   llvm::Module &module = *shader.translation.module;
+   CompiledCode code;
+   // Dumps and statistics contain the functions.
+   if (!dump && !options.statistics)
+      code.functions = share_functions(module, *shader.cpu);
+   for (const std::shared_ptr<SharedFunction> &function : code.functions) {
+      if (!function->has_begun())
+         start_meanwhile([function] { (void)function->compile(); });
+   }
+   Result<std::vector<std::byte>> object =
+      compile_object(module, dump, *shader.cpu, options.statistics);
    if (!object)
       return object.error();
    const Clock::time_point start = Clock::now();
-   auto program = link_program(shader.translation.info, std::move(*object), *shader.cpu);
+   code.object = std::move(*object);
+   auto program = link_program(shader.translation.info, std::move(code), *shader.cpu);
    if (options.statistics)
       options.statistics->link_ms = milliseconds_since(start);
    if (program && shader.kept)

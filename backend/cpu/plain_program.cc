@@ -5,6 +5,7 @@
 
 #include "backend/cpu/jit/jit.h"
 #include "backend/cpu/jit/program_file.h"
+#include "backend/cpu/jit/shared_function.h"
 #include "backend/cpu/lowered_shader.h"
 #include "backend/cpu/prepare.h"
 #include "backend/cpu/specialize/compile_queue.h"
@@ -110,8 +111,10 @@ ProgramResult with_plain_program(std::shared_ptr<const Program> program,
 ProgramResult link_file(ProgramFile file, const CpuFeatures &cpu, const CachePlace &place)
 {
    switch (file.kind) {
-   case FileKind::program:
-      return link_program(file.info, std::move(file.payload), cpu);
+   case FileKind::program: {
+      Result<CompiledCode> code = read_code(file.payload, cpu);
+      return code ? link_program(file.info, std::move(*code), cpu) : ProgramResult(code.error());
+   }
    case FileKind::leaving: {
       // The plain program is compiled in no call of the application.
       prepare_to_compile();

@@ -189,6 +189,24 @@ TEST(LargeStackThreads, RunAsManyAsAreAllowed)
    EXPECT_LE(most, 3);
 }
 
+TEST(LargeStackThreads, StartIfIdle)
+{
+   std::atomic<int> done = 0;
+   std::promise<void> go;
+   const std::shared_future<void> may_end = go.get_future().share();
+   {
+      LargeStackThreads threads(2);
+      threads.start([&](bool) { may_end.wait(); });
+      threads.start_if_idle([&](bool) {
+         may_end.wait();
+         done += 1;
+      });
+      threads.start_if_idle([&](bool) { done += 10; }); // all are running
+      go.set_value();
+   }
+   EXPECT_EQ(done, 1);
+}
+
 TEST(LargeStackThreads, TakeWhatWaitsInItsOrder)
 {
    std::promise<void> go;

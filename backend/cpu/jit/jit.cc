@@ -5,19 +5,16 @@
 
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/host/instructions.h"
+#include "backend/cpu/jit/linked_object.h"
 #include "backend/cpu/jit/program_file.h"
-#include "backend/cpu/kernels/tile_kernels.h"
+#include "backend/cpu/jit/shared_function.h"
 #include "backend/cpu/llvm_versions.h"
-#include "backend/cpu/options.h"
 #include "backend/cpu/runtime/lane_memory.h"
-#include "backend/cpu/runtime/runtime_symbols.h"
 
 #include "nir_passes/compile_limits.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
-#include <llvm/ExecutionEngine/JITLink/JITLink.h>
-#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/IRBuilder.h>
@@ -26,9 +23,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/LEB128.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -41,23 +36,12 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <chrono>
-#include <cstdio>
 #include <mutex>
 
 namespace weft::cpu {
 
 namespace {
-
-namespace jitlink = llvm::jitlink;
-
-std::string to_text(llvm::Error error)
-{
-   return llvm::toString(std::move(error));
-}
 
 std::string to_text(const llvm::Module &module)
 {
@@ -218,180 +202,41 @@ bool emit(llvm::Module &module, llvm::TargetMachine &machine, const HostTarget &
    return true;
 }
 
-/// The sum of `count(section)` over an object's sections; 0 if the bytes are no object.
-template <typename Count>
-uint64_t sum_over_sections(llvm::MemoryBufferRef bytes, Count &&count)
-{
-   llvm::Expected<std::unique_ptr<llvm::object::ObjectFile>> object =
-      llvm::object::ObjectFile::createELFObjectFile(bytes);
-   if (!object) {
-      llvm::consumeError(object.takeError());
-      return 0;
-   }
-   uint64_t sum = 0;
-   for (const llvm::object::SectionRef &section : (*object)->sections())
-      sum += count(section);
-   return sum;
-}
-
-/// The stack bytes of all functions of an object, added up, as the code generator recorded them
-/// (section .stack_sizes: per function its address and a ULEB128 of its frame's bytes).
-uint64_t stack_bytes(llvm::MemoryBufferRef bytes)
-{
-   return sum_over_sections(bytes, [](const llvm::object::SectionRef &section) -> uint64_t {
-      llvm::Expected<llvm::StringRef> name = section.getName();
-      if (!name || *name != ".stack_sizes") {
-         llvm::consumeError(name.takeError());
-         return 0;
-      }
-      llvm::Expected<llvm::StringRef> contents = section.getContents();
-      if (!contents) {
-         llvm::consumeError(contents.takeError());
-         return 0;
-      }
-      uint64_t sum = 0;
-      const uint8_t *at = contents->bytes_begin(), *end = contents->bytes_end();
-      while (end - at > 8) {
-         unsigned length = 0;
-         sum += llvm::decodeULEB128(at + 8, &length, end);
-         at += 8 + length;
-      }
-      return sum;
-   });
-}
-
-/// Bytes of machine code in an object.
-uint64_t code_bytes(llvm::MemoryBufferRef bytes)
-{
-   return sum_over_sections(bytes, [](const llvm::object::SectionRef &section) -> uint64_t {
-      return section.isText() ? section.getSize() : 0;
-   });
-}
-
-/// Writes the map for perf(1) (tools/perf/Documentation/jit-interface.txt in Linux).
-void write_perf_map(llvm::jitlink::LinkGraph &graph)
-{
-   static std::mutex mutex;
-   const std::lock_guard lock(mutex);
-   const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
-   // O_NOFOLLOW: the name can be guessed and any user may create a link in /tmp.
-   const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-   std::FILE *file = fd >= 0 ? fdopen(fd, "a") : nullptr;
-   if (!file)
-      return;
-   static unsigned count = 0;
-   for (const jitlink::Symbol *symbol : graph.defined_symbols()) {
-      if (symbol->hasName() && symbol->isCallable())
-         std::fprintf(file, "%llx %llx %s.%u\n",
-                      static_cast<unsigned long long>(symbol->getAddress().getValue()),
-                      static_cast<unsigned long long>(symbol->getSize()),
-                      text_of(symbol->getName()).str().c_str(), count);
-   }
-   count++;
-   std::fclose(file);
-}
-
-/// The result of a link.
-struct LinkedCode {
-   jitlink::JITLinkMemoryManager::FinalizedAlloc allocation;
-   uint64_t kernel = 0;
-   bool needs_tile_configuration = false;
-   std::string error;
-};
-
-/// Links one object against find_runtime_symbol(). JITLink owns the context and may destroy it
-/// before link() returns, so LinkedCode holds all results.
-class LinkContext final : public jitlink::JITLinkContext {
-public:
-   LinkContext(jitlink::JITLinkMemoryManager &memory, LinkedCode &code, const CpuFeatures &cpu)
-       : JITLinkContext(nullptr), memory(memory), code(code), cpu(cpu)
-   {
-   }
-
-   jitlink::JITLinkMemoryManager &getMemoryManager() override { return memory; }
-
-   void notifyFailed(llvm::Error error) override { code.error += to_text(std::move(error)); }
-
-   void lookup(const LookupMap &symbols,
-               std::unique_ptr<jitlink::JITLinkAsyncLookupContinuation> continuation) override
-   {
-      jitlink::AsyncLookupResult found;
-      std::string missing;
-      for (const auto &[name, flags] : symbols) {
-         const std::string_view text = text_of(name);
-         void *address = find_runtime_symbol(text, cpu);
-         code.needs_tile_configuration |= needs_tile_configuration(text, cpu);
-         if (!address && flags == jitlink::SymbolLookupFlags::RequiredSymbol)
-            missing += " " + std::string(text);
-         found[name] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
-      }
-      if (missing.empty())
-         continuation->run(std::move(found));
-      else
-         continuation->run(llvm::make_error<llvm::StringError>(
-            "generated code calls unknown functions:" + missing, llvm::inconvertibleErrorCode()));
-   }
-
-   llvm::Error notifyResolved(jitlink::LinkGraph &graph) override
-   {
-      for (const jitlink::Symbol *symbol : graph.defined_symbols()) {
-         if (symbol->hasName() && std::string_view(text_of(symbol->getName())) == kernel_symbol)
-            code.kernel = symbol->getAddress().getValue();
-      }
-      if (options().has_debug("perf"))
-         write_perf_map(graph);
-      return llvm::Error::success();
-   }
-
-   void notifyFinalized(jitlink::JITLinkMemoryManager::FinalizedAlloc allocation) override
-   {
-      code.allocation = std::move(allocation);
-   }
-
-private:
-   jitlink::JITLinkMemoryManager &memory;
-   LinkedCode &code;
-   const CpuFeatures &cpu;
-};
-
+/// The machine code of a program: its own, and the functions that it shares with other programs.
 class JitProgram final : public Program {
 public:
-   JitProgram(const ProgramInfo &info, std::vector<std::byte> object)
-       : memory(sysconf(_SC_PAGESIZE)), program_info(info), object(std::move(object))
+   JitProgram(const ProgramInfo &info, CompiledCode code)
+       : program_info(info), code(std::move(code))
    {
-   }
-
-   ~JitProgram() override
-   {
-      if (code.allocation)
-         llvm::consumeError(memory.deallocate(std::move(code.allocation)));
    }
 
    /// Returns an error message, or an empty string.
    std::string link(const CpuFeatures &cpu)
    {
-      const llvm::MemoryBufferRef buffer(
-         llvm::StringRef(reinterpret_cast<const char *>(object.data()), object.size()), "weft");
-      const uint64_t stack = stack_bytes(buffer);
+      SymbolAddresses functions;
+      uint64_t stack = 0;
+      for (const std::shared_ptr<SharedFunction> &function : code.functions) {
+         if (std::string error = function->compile(); !error.empty())
+            return error;
+         functions.emplace(function->name(), function->linked().address());
+         stack += function->linked().stack_bytes();
+      }
+      if (std::string error = linked.link(code.object, kernel_symbol, cpu, functions);
+          !error.empty())
+         return error;
+      stack += linked.stack_bytes();
       if (stack > max_stack_bytes)
          return "the shader needs " + std::to_string(stack) + " bytes of stack";
-      program_info.stack_bytes = stack;
-
-      llvm::Expected<std::unique_ptr<jitlink::LinkGraph>> graph = link_graph_of(buffer);
-      if (!graph)
-         return to_text(graph.takeError());
-      jitlink::link(std::move(*graph), std::make_unique<LinkContext>(memory, code, cpu));
-      if (code.error.empty() && !code.kernel)
-         code.error = "the object has no kernel";
-      program_info.needs_tile_configuration = code.needs_tile_configuration;
-      return code.error;
+      program_info.stack_bytes = uint32_t(stack);
+      program_info.needs_tile_configuration = linked.needs_tile_configuration();
+      return {};
    }
 
    const ProgramInfo &info() const override { return program_info; }
-   Kernel kernel() const override { return reinterpret_cast<Kernel>(code.kernel); }
+   Kernel kernel() const override { return reinterpret_cast<Kernel>(linked.address()); }
    std::vector<std::byte> serialize() const override
    {
-      return write_program_file(FileKind::program, program_info, object);
+      return write_program_file(FileKind::program, program_info, write_code(code));
    }
 
 private:
@@ -399,10 +244,9 @@ private:
    static constexpr uint64_t max_stack_bytes = 1u << 29;
    static_assert(max_stack_bytes >= 2 * uint64_t(limits::scratch_bytes) * 64);
 
-   jitlink::InProcessMemoryManager memory;
    ProgramInfo program_info;
-   std::vector<std::byte> object;
-   LinkedCode code;
+   const CompiledCode code;
+   LinkedObject linked;
 };
 
 } // namespace
@@ -461,7 +305,7 @@ compile_object(llvm::Module &module,
       };
       statistics->optimisation_ms = ms(optimised - start);
       statistics->code_generation_ms = ms(Clock::now() - optimised);
-      statistics->code_bytes = code_bytes({{object.data(), object.size()}, "weft"});
+      statistics->code_bytes = code_bytes(std::as_bytes(std::span(object)));
    }
    const auto *bytes = reinterpret_cast<const std::byte *>(object.data());
    return std::vector<std::byte>(bytes, bytes + object.size());
@@ -485,13 +329,14 @@ void prepare_code_generation(const CpuFeatures &cpu)
    b.CreateStore(b.CreateVectorSplat(64, product), memory);
    b.CreateCall(module.getOrInsertFunction(load_lanes_symbol, type), {memory, number});
    b.CreateRetVoid();
+   (void)read_module(write_module(module), context);
    (void)compile_object(module, {}, cpu);
 }
 
-Result<std::shared_ptr<const Program>>
-link_program(const ProgramInfo &info, std::vector<std::byte> object, const CpuFeatures &cpu)
+Result<std::shared_ptr<const Program>> link_program(const ProgramInfo &info, CompiledCode code,
+                                                    const CpuFeatures &cpu)
 {
-   auto program = std::make_shared<JitProgram>(info, std::move(object));
+   auto program = std::make_shared<JitProgram>(info, std::move(code));
    if (std::string error = program->link(cpu); !error.empty())
       return Error{"linking: " + error};
    return std::shared_ptr<const Program>(std::move(program));

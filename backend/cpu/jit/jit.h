@@ -23,6 +23,8 @@ class Module;
 
 namespace weft::cpu {
 
+class SharedFunction;
+
 /// The kernel's name in the module; its type is Kernel.
 constexpr std::string_view kernel_symbol = "weft_kernel";
 
@@ -42,10 +44,15 @@ compile_object(llvm::Module &,
 /// created later, whose destructors wait for compiling threads.
 void prepare_code_generation(const CpuFeatures & = host_features());
 
-/// Links an object file in memory, with the tile kernels for a CPU. The program keeps the object's
-/// bytes for serialize().
-Result<std::shared_ptr<const Program>> link_program(const ProgramInfo &,
-                                                    std::vector<std::byte> object,
+/// An object file with a kernel, and the functions of other objects that it calls.
+struct CompiledCode {
+   std::vector<std::byte> object;
+   std::vector<std::shared_ptr<SharedFunction>> functions = {};
+};
+
+/// Links code in memory, with the tile kernels for a CPU. Compiles shared functions that no program
+/// has had yet. The program keeps the objects' bytes for serialize().
+Result<std::shared_ptr<const Program>> link_program(const ProgramInfo &, CompiledCode,
                                                     const CpuFeatures & = host_features());
 
 } // namespace weft::cpu

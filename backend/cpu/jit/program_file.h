@@ -6,7 +6,7 @@
 ///
 ///    "WEFTPROG", "WEFTLEAV" or "WEFTSHDR" | cache_uuid() | ProgramInfo as 8 words
 ///    | bytes of the payload (64 bits) | XXH3 of everything else (64 bits)
-///    | payload: an object file, or the lists of specialize/kept_shader.h
+///    | payload: the objects of jit/shared_function.h, or the lists of specialize/kept_shader.h
 ///
 /// Numbers are little-endian. Files come from disk caches and from applications (VkPipelineCache),
 /// so a reader trusts no field before the checksum matches.

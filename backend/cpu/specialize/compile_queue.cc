@@ -70,6 +70,18 @@ void make_program(const std::shared_ptr<ProgramPromise> &promise, DiskCache *cac
    });
 }
 
+void start_meanwhile(std::function<void()> work) noexcept
+{
+   try {
+      code_threads().start_if_idle([work = std::move(work)](bool may_run) {
+         if (may_run)
+            work();
+      });
+   } catch (const std::exception &) {
+      // Without memory, the code that needs the work does it.
+   }
+}
+
 void prepare_to_compile() noexcept
 {
    try {

@@ -33,6 +33,10 @@ private:
 void make_program(const std::shared_ptr<ProgramPromise> &, DiskCache *, const CacheKey &,
                   std::function<ProgramResult()> make);
 
+/// Calls `work` on another thread if fewer programs are being compiled than there are CPUs. It must
+/// not wait for other work: code that needs its result does it itself if it has not begun.
+void start_meanwhile(std::function<void()> work) noexcept;
+
 /// Calls `work` on a large stack and returns its result. An Error if the process is exiting.
 template <typename Work>
 auto on_large_stack(const Work &work) -> decltype(work())

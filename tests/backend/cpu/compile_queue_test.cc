@@ -56,6 +56,13 @@ TEST(CompileQueue, TheCacheGetsProgramsAndNoErrors)
    EXPECT_FALSE(cache.read(bad));
 }
 
+TEST(CompileQueue, RunsWorkMeanwhile)
+{
+   std::promise<void> done;
+   start_meanwhile([&] { done.set_value(); });
+   EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
+}
+
 /// More tasks than run at once.
 TEST(CompileQueue, RunsAllTasks)
 {

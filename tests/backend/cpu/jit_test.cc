@@ -58,7 +58,7 @@ Result<std::shared_ptr<const Program>> build(const std::string &text)
    info.subgroups = 2;
    info.shared_bytes = 12;
    info.uses_barrier = true;
-   return link_program(info, std::move(*object));
+   return link_program(info, {std::move(*object)});
 }
 
 void expect_exponentials(const Program &program)
