@@ -11,7 +11,9 @@
 #include "backend/cpu/codegen/passes/validate_final_form.h"
 #include "backend/cpu/codegen/products/opt_product_depth.h"
 #include "backend/cpu/codegen/products/opt_product_order.h"
+#include "backend/cpu/codegen/products/opt_shared_packs.h"
 #include "backend/cpu/codegen/products/pack_factors.h"
+#include "backend/cpu/codegen/products/shared_tile.h"
 #include "backend/cpu/specialize/specialize_branches.h"
 
 #include "nir_passes/compile_limits.h"
@@ -73,6 +75,17 @@ nir_lower_subgroups_options subgroup_options(uint32_t subgroup_size)
    o.lower_inverse_ballot = true;
    o.lower_boolean_reduce = true;
    return o;
+}
+
+/// Shared memory for tiles. Shared memory with the shader's own layout has no room for them.
+uint32_t shared_bytes_left(nir_shader *nir)
+{
+   if (nir->info.shared_memory_explicit_layout)
+      return 0;
+   uint32_t used = nir->info.shared_size;
+   nir_foreach_variable_with_modes(tiles, nir, nir_var_mem_shared)
+      used += shared_tiles_bytes(tiles->type);
+   return limits::shared_bytes - std::min(limits::shared_bytes, used);
 }
 
 } // namespace
@@ -162,14 +175,12 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    /* Must come after all passes that fold indices of tiles to constants, and before tile memory has
     * addresses. */
    RUN(run, nir_remove_dead_variables, nir_var_mem_shared, nullptr);
-   /* Shared memory with the shader's own layout has no room for tiles. */
-   const bool may_share = !run.nir->info.shared_memory_explicit_layout;
-   const uint32_t room =
-      may_share ? limits::shared_bytes - std::min(limits::shared_bytes, run.nir->info.shared_size)
-                : 0;
-   RUN(run, opt_product_order, W, room);
+   RUN(run, opt_product_order, W, shared_bytes_left(run.nir));
    /* Must come after each load has a tile of its own. The tiles that it replaces are dead. */
    if (RUN(run, opt_product_depth, W))
+      RUN(run, nir_remove_dead_variables, nir_var_mem_shared, nullptr);
+   /* Must come after products are joined, which also joins their loads. */
+   if (RUN(run, opt_shared_packs, W, shared_bytes_left(run.nir)))
       RUN(run, nir_remove_dead_variables, nir_var_mem_shared, nullptr);
 
    /* Lowers the remaining variables: arrays with dynamic indices, and tiles. */
@@ -179,7 +190,7 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
        glsl_get_natural_size_align_bytes);
    RUN(run, nir_lower_explicit_io, nir_var_function_temp, nir_address_format_32bit_offset);
    /* Lowers tiles that opt_product_order moved to shared memory. */
-   if (may_share) {
+   if (!run.nir->info.shared_memory_explicit_layout) {
       RUN(run, nir_lower_vars_to_explicit_types, nir_var_mem_shared,
           glsl_get_natural_size_align_bytes);
       RUN(run, nir_lower_explicit_io, nir_var_mem_shared, WEFT_SHARED_TILE_ADDRESS);

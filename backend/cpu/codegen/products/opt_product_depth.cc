@@ -4,14 +4,13 @@
 #include "backend/cpu/codegen/products/opt_product_depth.h"
 
 #include "backend/cpu/codegen/products/pack_factors.h"
+#include "backend/cpu/codegen/products/shared_tile.h"
 #include "backend/cpu/kernels/tile_kernels.h"
 
 #include "nir_passes/matrices/cmat_description.h"
-#include "nir_passes/matrices/cmat_marks.h"
 #include "nir_passes/matrices/cmat_uses.h"
 
 #include "compiler/nir/nir_builder.h"
-#include "compiler/nir/nir_deref.h"
 
 #include <algorithm>
 #include <map>
@@ -49,20 +48,6 @@ private:
       }
    }
 };
-
-/// A shared tile of opt_product_order().
-using SharedTile = std::pair<const nir_variable *, uint64_t>;
-
-std::optional<SharedTile> shared_tile(const nir_src &src)
-{
-   nir_deref_instr *deref = nir_src_as_deref(src);
-   if (!deref || !weft_is_shared_tile(src) || deref->deref_type != nir_deref_type_array ||
-       !nir_src_is_const(deref->arr.index))
-      return {};
-   const nir_variable *variable = nir_deref_instr_get_variable(deref);
-   return variable ? std::optional(SharedTile{variable, nir_src_as_uint(deref->arr.index)})
-                   : std::nullopt;
-}
 
 /// The operation of twice the depth. Nothing if there is none, or if its sums could differ.
 std::optional<MatrixOperation> deeper(MatrixOperation op)
@@ -288,21 +273,16 @@ private:
 
    nir_variable *create(const MatrixOperation &op, TileFactor factor, uint32_t count)
    {
-      constexpr uint32_t cache_line = 64;
       const uint32_t words = packed_bytes(op, factor) / sizeof(uint32_t);
       const glsl_type *part =
          glsl_array_type(glsl_uint_type(), (words + subgroup_size - 1) / subgroup_size, 0);
       const glsl_type *tile = glsl_array_type(part, subgroup_size, 0);
-      nir_variable *tiles = nir_variable_create(b.shader, nir_var_mem_shared,
-                                                glsl_array_type(tile, count, 0), "deep_factors");
-      tiles->data.alignment = cache_line;
-      return tiles;
+      return create_shared_tiles(b.shader, glsl_array_type(tile, count, 0), "deep_factors");
    }
 
    nir_def *tile(nir_variable *tiles, uint32_t number)
    {
-      nir_def *index = nir_imm_int64(&b, number);
-      return &nir_build_deref_array(&b, weft_build_shared_tiles(&b, tiles), index)->def;
+      return &build_shared_tile(&b, tiles, nir_imm_int64(&b, number))->def;
    }
 
    /// Packs the memory of a pair at the place of its later load.

@@ -3,10 +3,9 @@
 
 #include "backend/cpu/codegen/products/opt_product_order.h"
 
-#include "nir_passes/matrices/cmat_marks.h"
+#include "backend/cpu/codegen/products/shared_tile.h"
 
-#include "compiler/nir/nir_builder.h"
-#include "compiler/nir/nir_deref.h"
+#include "nir_passes/matrices/cmat_marks.h"
 
 #include <algorithm>
 #include <map>
@@ -15,12 +14,6 @@
 namespace weft::cpu {
 
 namespace {
-
-bool is_load(const nir_intrinsic_instr *instr)
-{
-   return instr->intrinsic == nir_intrinsic_tile_load_weft ||
-          instr->intrinsic == nir_intrinsic_tile_pack_weft;
-}
 
 bool is_product(const nir_intrinsic_instr *instr)
 {
@@ -92,7 +85,7 @@ bool is_simple_use(const nir_src *src)
    if (user->type == nir_instr_type_deref)
       return nir_instr_as_deref(user)->deref_type == nir_deref_type_array;
    return user->type == nir_instr_type_intrinsic &&
-          (is_load(nir_instr_as_intrinsic(user)) || is_product(nir_instr_as_intrinsic(user)));
+          (is_tile_load(nir_instr_as_intrinsic(user)) || is_product(nir_instr_as_intrinsic(user)));
 }
 
 /// The accesses of all private variables, in program order.
@@ -119,7 +112,7 @@ std::vector<Factors> find_factors(nir_function_impl *impl)
          if (instr->type != nir_instr_type_intrinsic)
             continue;
          nir_intrinsic_instr *intr = nir_instr_as_intrinsic(instr);
-         const bool load = is_load(intr);
+         const bool load = is_tile_load(intr);
          barriers += intr->intrinsic == nir_intrinsic_barrier;
          if (!load && !is_product(intr))
             continue;
@@ -190,8 +183,6 @@ public:
    }
 
 private:
-   static constexpr uint32_t cache_line = 64;
-
    void move(nir_variable *matrix, nir_variable *tiles)
    {
       nir_foreach_block(block, b.impl) {
@@ -218,23 +209,18 @@ private:
 
    uint32_t bytes(const glsl_type *tile, uint32_t count) const
    {
-      unsigned size, alignment;
-      glsl_get_natural_size_align_bytes(array(tile, count), &size, &alignment);
-      return size + cache_line;
+      return shared_tiles_bytes(array(tile, count));
    }
 
    nir_variable *create(const glsl_type *tile, uint32_t count, const char *name)
    {
       bytes_left -= std::min(bytes_left, bytes(tile, count));
-      nir_variable *tiles =
-         nir_variable_create(b.shader, nir_var_mem_shared, array(tile, count), name);
-      tiles->data.alignment = cache_line;
-      return tiles;
+      return create_shared_tiles(b.shader, array(tile, count), name);
    }
 
    nir_deref_instr *tile(nir_variable *tiles, nir_def *number)
    {
-      return nir_build_deref_array(&b, weft_build_shared_tiles(&b, tiles), number);
+      return build_shared_tile(&b, tiles, number);
    }
 
    nir_builder &b;
@@ -282,7 +268,7 @@ private:
          return true;
       }
       nir_intrinsic_instr *intr = nir_instr_as_intrinsic(instr);
-      if (is_load(intr))
+      if (is_tile_load(intr))
          return uses(intr->src[0], 0) || (nir_src_as_deref(intr->src[1]) && writes(intr->src[1]));
       // Passes an instruction that only reads memory other than private memory.
       const nir_intrinsic_info &info = nir_intrinsic_infos[intr->intrinsic];
