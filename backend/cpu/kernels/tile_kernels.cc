@@ -164,11 +164,15 @@ uint32_t packed_bytes(const MatrixOperation &op, TileFactor factor)
 {
    const ComponentType type = factor == TileFactor::a ? op.a : op.b;
    const uint32_t components = op.k * (factor == TileFactor::a ? op.m : op.n);
-   // AMX splits a half into two or three numbers of 16 bits, and marks tiles.
-   if (type == ComponentType::f16)
-      return components * (factor == TileFactor::a ? 4 : 6) + 64;
-   // f32, or integers of 16 bits; VNNI's bytes and corrections take less.
-   return components * (is_real(type) ? 4 : 2);
+   // AMX splits a half into two or three numbers of 16 bits. Others are f32, or integers of 16
+   // bits; VNNI's bytes and corrections take less.
+   const uint32_t each = type == ComponentType::f16 ? (factor == TileFactor::a ? 4 : 6)
+                         : is_real(type)            ? 4
+                                                    : 2;
+   // AMX marks tiles of halves. The distance of tiles is no power of two, so that they use all sets
+   // of the first-level cache.
+   constexpr uint32_t mark = 64;
+   return components * each + mark;
 }
 
 TileMulAdd find_tile_muladd(const MatrixOperation &op, const CpuFeatures &cpu)

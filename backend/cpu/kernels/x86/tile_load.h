@@ -214,13 +214,16 @@ void load(void *tile, const void *memory, int64_t stride)
    }
 }
 
+/// Lines at such distances are more streams than the hardware prefetches.
+constexpr int64_t far_apart = 512;
+
 /// Prefetches the memory that the next step of a product may load, a little farther along the
-/// lines, to the second-level cache. Lines far apart are more streams than the hardware follows. At
-/// strides of a power of two, the rest of a cache line does not stay in the first level.
+/// lines, to the second-level cache. At strides of a power of two, the rest of a cache line does
+/// not stay in the first level.
 template <typename Tile>
 [[gnu::always_inline]] inline void prefetch_farther_on(const char *memory, int64_t stride)
 {
-   constexpr int64_t far_apart = 512, farther_on = 128;
+   constexpr int64_t farther_on = 128;
    if (stride < far_apart)
       return;
 #pragma GCC unroll 8

@@ -9,12 +9,25 @@
 namespace weft::cpu {
 namespace {
 
+/// Prefetches the lines behind a tile's, to write them: programs store a tile's neighbours next.
+/// Without it, each line of a large matrix waits for memory in order.
+template <typename Tile>
+[[gnu::always_inline]] inline void prefetch_next_lines(char *memory, int64_t stride)
+{
+   if (stride < far_apart)
+      return;
+#pragma GCC unroll 8
+   for (int line = Tile::lines; line < 2 * Tile::lines; line++)
+      __asm__ volatile("prefetchw %0" ::"m"(memory[line * stride]));
+}
+
 template <typename Tile>
 void store(void *memory, const void *tile, int64_t stride)
 {
    auto *to = static_cast<char *>(memory);
    const auto *from = static_cast<const char *>(tile);
    if constexpr (Tile::row_major) {
+      prefetch_next_lines<Tile>(to, stride);
 #pragma GCC unroll 8
       for (int line = 0; line < Tile::lines; line++)
          copy_line<Tile::line_bytes>(to + line * stride, from + line * Tile::line_bytes);
