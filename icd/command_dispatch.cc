@@ -39,8 +39,13 @@ bool dispatch_now(Queue *queue, const Dispatch *dispatch, const cpu::DispatchSta
       queue->failure = program.error().message.c_str();
       return false;
    }
-   if (queue->executor->dispatch(**program, state, groups))
+   if (queue->executor->dispatch(**program, state, groups)) {
+      uint64_t invocations = 1;
+      for (uint32_t d = 0; d < 3; d++)
+         invocations *= uint64_t(groups[d]) * (*program)->info().workgroup_size[d];
+      queue->invocations += invocations;
       return true;
+   }
    queue->failure = "no memory for the stacks or the shared memory of a workgroup, or for code";
    return false;
 }

@@ -71,12 +71,39 @@ bool run_write_timestamp(Queue *queue, const Command *command)
    return true;
 }
 
+bool run_begin_query(Queue *queue, const Command *command)
+{
+   auto *range = static_cast<const QueryRange *>(command);
+   begin_count(queue->device(), range->pool, range->first, queue->invocations);
+   return true;
+}
+
+bool run_end_query(Queue *queue, const Command *command)
+{
+   auto *range = static_cast<const QueryRange *>(command);
+   end_count(queue->device(), range->pool, range->first, queue->invocations);
+   return true;
+}
+
 bool run_copy_queries(Queue *queue, const Command *command)
 {
    auto *copy = static_cast<const CopyQueries *>(command);
    (void)read_queries(queue->device(), copy->pool, copy->first, copy->count, copy->dst,
                       copy->stride, copy->flags);
    return true;
+}
+
+void record_queries(VkCommandBuffer commandBuffer, VkQueryPool queryPool, uint32_t first,
+                    uint32_t count, bool (*run)(Queue *, const Command *))
+{
+   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
+   VK_FROM_HANDLE(QueryPool, pool, queryPool);
+   if (auto *range = record<QueryRange>(cmd)) {
+      range->run = run;
+      range->pool = pool;
+      range->first = first;
+      range->count = count;
+   }
 }
 
 void record_event_change(VkCommandBuffer commandBuffer, VkEvent _event, bool set)
@@ -123,28 +150,26 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdResetQueryPool(VkCommandBuffer commandBuffer,
                                                   VkQueryPool queryPool, uint32_t firstQuery,
                                                   uint32_t queryCount)
 {
-   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
-   VK_FROM_HANDLE(QueryPool, pool, queryPool);
-   if (auto *range = record<QueryRange>(cmd)) {
-      range->run = run_reset_queries;
-      range->pool = pool;
-      range->first = firstQuery;
-      range->count = queryCount;
-   }
+   record_queries(commandBuffer, queryPool, firstQuery, queryCount, run_reset_queries);
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdBeginQuery(VkCommandBuffer commandBuffer, VkQueryPool queryPool,
+                                              uint32_t query, VkQueryControlFlags)
+{
+   record_queries(commandBuffer, queryPool, query, 1, run_begin_query);
+}
+
+VKAPI_ATTR void VKAPI_CALL weft_CmdEndQuery(VkCommandBuffer commandBuffer, VkQueryPool queryPool,
+                                            uint32_t query)
+{
+   record_queries(commandBuffer, queryPool, query, 1, run_end_query);
 }
 
 VKAPI_ATTR void VKAPI_CALL weft_CmdWriteTimestamp2(VkCommandBuffer commandBuffer,
                                                    VkPipelineStageFlags2, VkQueryPool queryPool,
                                                    uint32_t query)
 {
-   VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
-   VK_FROM_HANDLE(QueryPool, pool, queryPool);
-   if (auto *range = record<QueryRange>(cmd)) {
-      range->run = run_write_timestamp;
-      range->pool = pool;
-      range->first = query;
-      range->count = 1;
-   }
+   record_queries(commandBuffer, queryPool, query, 1, run_write_timestamp);
 }
 
 VKAPI_ATTR void VKAPI_CALL weft_CmdCopyQueryPoolResults(VkCommandBuffer commandBuffer,

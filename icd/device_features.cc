@@ -171,6 +171,8 @@ void get_api_features(vk_features *f)
    f->globalPriorityQuery = true;
    f->hostImageCopy = true;
    f->hostQueryReset = true;
+   f->pipelineStatisticsQuery = true;
+   f->inheritedQueries = true;
    f->timelineSemaphore = true;
    f->synchronization2 = true;
    f->privateData = true;

@@ -6,6 +6,7 @@
 #include "icd/device.h"
 #include "weft_entrypoints.h"
 
+#include "util/bitscan.h"
 #include "vk_log.h"
 
 namespace weft {
@@ -19,7 +20,52 @@ void write_number(uint8_t *out, uint32_t index, uint64_t value, VkQueryResultFla
       reinterpret_cast<uint32_t *>(out)[index] = uint32_t(value);
 }
 
+void write_numbers(const QueryPool &pool, const QueryResult &result, uint8_t *out,
+                   VkQueryResultFlags flags)
+{
+   const uint32_t count = pool.number_count(), own = pool.number_index();
+   // The numbers of a query that is not available are between 0 and the final ones.
+   if (result.available || flags & VK_QUERY_RESULT_PARTIAL_BIT) {
+      for (uint32_t i = 0; i < count; i++)
+         write_number(out, i, i == own && result.available ? result.value : 0, flags);
+   }
+   if (flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT)
+      write_number(out, count, result.available, flags);
+}
+
+bool is_supported(VkQueryType type)
+{
+   return type == VK_QUERY_TYPE_TIMESTAMP || type == VK_QUERY_TYPE_PIPELINE_STATISTICS;
+}
+
 } // namespace
+
+uint32_t QueryPool::number_count() const
+{
+   return vk.query_type == VK_QUERY_TYPE_TIMESTAMP ? 1 : util_bitcount(vk.pipeline_statistics);
+}
+
+uint32_t QueryPool::number_index() const
+{
+   if (vk.query_type == VK_QUERY_TYPE_TIMESTAMP)
+      return 0;
+   constexpr uint32_t own = VK_QUERY_PIPELINE_STATISTIC_COMPUTE_SHADER_INVOCATIONS_BIT;
+   return vk.pipeline_statistics & own ? util_bitcount(vk.pipeline_statistics & (own - 1))
+                                       : number_count();
+}
+
+void begin_count(Device *device, QueryPool *pool, uint32_t query, uint64_t invocations)
+{
+   device->progress.update([&] { pool->results[query] = {invocations, false}; });
+}
+
+void end_count(Device *device, QueryPool *pool, uint32_t query, uint64_t invocations)
+{
+   device->progress.update([&] {
+      QueryResult &result = pool->results[query];
+      result = {invocations - result.value, true};
+   });
+}
 
 void reset_queries(Device *device, QueryPool *pool, uint32_t first, uint32_t count)
 {
@@ -53,14 +99,9 @@ VkResult read_queries(Device *device, const QueryPool *pool, uint32_t first, uin
    std::lock_guard lock(device->progress.mutex);
    for (uint32_t i = 0; i < count; i++, out += stride) {
       const QueryResult &result = pool->results[first + i];
-      // The intermediate value of an unavailable timestamp is zero (VK_QUERY_RESULT_PARTIAL_BIT is
-      // not allowed for timestamps: VUID-vkGetQueryPoolResults-queryType-09439).
-      if (result.available)
-         write_number(out, 0, result.value, flags);
-      else
+      if (!result.available && !(flags & VK_QUERY_RESULT_PARTIAL_BIT))
          status = VK_NOT_READY;
-      if (flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT)
-         write_number(out, 1, result.available, flags);
+      write_numbers(*pool, result, out, flags);
    }
    return status;
 }
@@ -75,8 +116,8 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateQueryPool(VkDevice _device,
                                                     VkQueryPool *pQueryPool)
 {
    VK_FROM_HANDLE(Device, device, _device);
-   if (pCreateInfo->queryType != VK_QUERY_TYPE_TIMESTAMP)
-      return vk_errorf(device, VK_ERROR_UNKNOWN, "only timestamp queries exist");
+   if (!is_supported(pCreateInfo->queryType))
+      return vk_errorf(device, VK_ERROR_UNKNOWN, "queries of this kind need graphics");
 
    size_t size = sizeof(QueryPool) + pCreateInfo->queryCount * sizeof(QueryResult);
    auto *pool =

@@ -38,6 +38,8 @@ struct Queue {
    std::unique_ptr<cpu::Executor> executor;
    /// The reason why the thread's current work cannot continue.
    const char *failure = "the device was destroyed while its queue was waiting";
+   /// Of compute shaders that the thread has run.
+   uint64_t invocations = 0;
    /// The vkCmdBeginRendering that the thread executes; null outside of renderings.
    const struct Command *rendering = nullptr;
 
