@@ -137,6 +137,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_memory_priority = true;
    e->EXT_mutable_descriptor_type = true;
    e->EXT_nested_command_buffer = true;
+   e->EXT_non_seamless_cube_map = true;
    e->EXT_pageable_device_local_memory = true;
    e->EXT_robustness2 = true;
    e->EXT_shader_atomic_float = true;

@@ -49,6 +49,7 @@ void get_shader_features(vk_features *f)
    f->shaderSampledImageArrayNonUniformIndexing = true;
    f->textureCompressionBC = true;
    f->samplerMirrorClampToEdge = true;
+   f->nonSeamlessCubeMap = true;
    f->samplerAnisotropy = true;
    f->samplerYcbcrConversion = true;
    f->samplerFilterMinmax = true;

@@ -71,7 +71,7 @@ SamplerDescriptor describe_sampler(const vk_sampler &sampler, const VkSamplerCre
       .border = {},
       .max_anisotropy =
          info.anisotropyEnable ? std::clamp(info.maxAnisotropy, 1.0f, max_anisotropy) : 1.0f,
-      .reserved = {},
+      .single_faces = (info.flags & VK_SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT) != 0 ? 1u : 0u,
    };
    static_assert(sizeof(descriptor.border) == sizeof(sampler.border_color_value));
    memcpy(descriptor.border, &sampler.border_color_value, sizeof(descriptor.border));

@@ -45,6 +45,8 @@ public:
       filters = sampler_word(offsetof(SamplerDescriptor, magnified_linear));
       modes = sampler_word(offsetof(SamplerDescriptor, address));
       reduction = byte_of(b, modes, 3);
+      if (is_cube)
+         single_faces = nir_ine_imm(b, sampler_word(offsetof(SamplerDescriptor, single_faces)), 0);
    }
 
    nir_def *run()
@@ -265,20 +267,35 @@ private:
                            [&](nir_def *number) { return nir_fmin(b, number, last); });
    }
 
-   Neighbours find_neighbours(unsigned dimension, nir_def *size)
+   template <typename First, typename Second>
+   Neighbours choose_neighbours(nir_def *is_first, First find_first, Second find_second)
    {
-      if (is_cube)
-         return find_on_face(dimension, size);
-      nir_def *mode = byte_of(b, modes, dimension);
-      nir_push_if(
-         b, nir_ior(b, mode_is(mode, AddressMode::repeat), mode_is(mode, AddressMode::mirror)));
-      const Neighbours first = find_in_periods(dimension, mode, size);
+      nir_push_if(b, is_first);
+      const Neighbours first = find_first();
       nir_push_else(b, nullptr);
-      const Neighbours second = find_once(dimension, mode, size);
+      const Neighbours second = find_second();
       nir_pop_if(b, nullptr);
       return {{nir_if_phi(b, first.numbers[0], second.numbers[0]),
                nir_if_phi(b, first.numbers[1], second.numbers[1])},
               nir_if_phi(b, first.fraction, second.fraction)};
+   }
+
+   Neighbours find_by_mode(unsigned dimension, nir_def *size)
+   {
+      nir_def *mode = byte_of(b, modes, dimension);
+      return choose_neighbours(
+         nir_ior(b, mode_is(mode, AddressMode::repeat), mode_is(mode, AddressMode::mirror)),
+         [&] { return find_in_periods(dimension, mode, size); },
+         [&] { return find_once(dimension, mode, size); });
+   }
+
+   Neighbours find_neighbours(unsigned dimension, nir_def *size)
+   {
+      if (!is_cube)
+         return find_by_mode(dimension, size);
+      return choose_neighbours(
+         single_faces, [&] { return find_by_mode(dimension, size); },
+         [&] { return find_on_face(dimension, size); });
    }
 
    void add_levels(nir_def *probe_weight)
@@ -318,8 +335,10 @@ private:
          if (is_cube) {
             const FaceTexel texel =
                cross_edges(b, {face, place[0], place[1]}, is_inside, level.size[0]);
-            place = {texel.column, texel.row, nir_iadd(b, slice, texel.face)};
-            is_inside = nir_imm_true(b);
+            place = {nir_bcsel(b, single_faces, place[0], texel.column),
+                     nir_bcsel(b, single_faces, place[1], texel.row),
+                     nir_iadd(b, slice, nir_bcsel(b, single_faces, face, texel.face))};
+            is_inside = nir_ior(b, is_inside, nir_inot(b, single_faces));
          }
          if (missing.exists) {
             nir_def *shared = nir_fadd(b, weight, missing.share);
@@ -341,7 +360,8 @@ private:
    MissingCorner find_missing_corner(const std::vector<Neighbours> &neighbours, const Level &level)
    {
       nir_def *size = nir_i2f32(b, level.size[0]);
-      nir_def *exists = is_linear, *corner = nir_imm_int(b, 0), *weight = nir_imm_float(b, 1);
+      nir_def *exists = nir_iand(b, is_linear, nir_inot(b, single_faces)),
+              *corner = nir_imm_int(b, 0), *weight = nir_imm_float(b, 1);
       for (unsigned d = 0; d < dimensions; ++d) {
          const Neighbours &n = neighbours[d];
          nir_def *before = nir_flt_imm(b, n.numbers[0], 0),
@@ -453,6 +473,7 @@ private:
    const unsigned dimensions; ///< of a filter
 
    nir_def *filters, *modes, *reduction; ///< of the sampler
+   nir_def *single_faces = nullptr;      ///< of the sampler, if the image is a cube
    std::vector<nir_def *> operands;      ///< coordinates of the instruction
    std::vector<nir_def *> coordinates;   ///< of a probe; of a cube, on its face
    FaceAxes axes = {};

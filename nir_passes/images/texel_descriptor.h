@@ -54,7 +54,7 @@ struct SamplerDescriptor {
    float lod_bias, min_lod, max_lod;
    uint32_t border[4]; ///< R, G, B, A: f32 or integers
    float max_anisotropy;
-   uint32_t reserved;
+   uint32_t single_faces; ///< 1: a cube's faces are filtered one by one, as other images
 };
 static_assert(sizeof(SamplerDescriptor) == 48);
 

@@ -92,9 +92,13 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
    VkPhysicalDeviceImageSlicedViewOf3DFeaturesEXT sliced_views = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_SLICED_VIEW_OF_3D_FEATURES_EXT,
    };
+   VkPhysicalDeviceNonSeamlessCubeMapFeaturesEXT single_faces = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NON_SEAMLESS_CUBE_MAP_FEATURES_EXT,
+      .pNext = &sliced_views,
+   };
    VkPhysicalDeviceComputeShaderDerivativesFeaturesKHR derivatives = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COMPUTE_SHADER_DERIVATIVES_FEATURES_KHR,
-      .pNext = &sliced_views,
+      .pNext = &single_faces,
    };
    VkPhysicalDeviceShaderImageAtomicInt64FeaturesEXT image_atomics = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_IMAGE_ATOMIC_INT64_FEATURES_EXT,

@@ -329,6 +329,9 @@ VkSampler SamplingTest::make_sampler(const oracle::SamplerState &state, const Vk
    const VkSamplerCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
       .pNext = is_custom ? static_cast<const void *>(&custom) : &reduction,
+      .flags = state.single_faces
+                  ? VkSamplerCreateFlags(VK_SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT)
+                  : 0,
       .magFilter = VkFilter(state.magnified_linear),
       .minFilter = VkFilter(state.minified_linear),
       .mipmapMode = VkSamplerMipmapMode(state.levels_linear),
@@ -443,6 +446,7 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
          state.compare = oracle::Compare(random() % 8);
       if (function.unnormalized)
          use_texels(&state);
+      state.single_faces = kind.is_cube && random() % 3 == 0;
       if (function.is_plain) {
          state.minified_linear = state.magnified_linear;
          state.reduce = oracle::Reduce::average;

@@ -257,9 +257,9 @@ private:
 
    std::optional<Color> texel(int level, const std::array<double, 3> &number)
    {
-      if (image.is_cube)
+      if (image.is_cube && !state.single_faces)
          return cube_texel(level, int(number[0]), int(number[1]));
-      std::array<int, 3> place = {0, 0, slice};
+      std::array<int, 3> place = {0, 0, image.is_cube ? slice + face : slice};
       for (int d = 0; d < image.dimensions; ++d) {
          place[d] = wrapped(state.wrap[d], number[d], image.levels[level][d]);
          if (place[d] < 0)
@@ -274,7 +274,7 @@ private:
       for (int d = 0; d < image.dimensions; ++d) {
          const int size = image.levels[level][d];
          double u = state.unnormalized ? at[d] : at[d] * size;
-         if (image.is_cube)
+         if (image.is_cube && !state.single_faces)
             u = std::clamp(u, 0.0, linear ? double(size) : size - 0.5);
          first[d] = std::floor(linear ? u - 0.5 : u);
          fraction[d] = linear ? u - 0.5 - first[d] : 0;

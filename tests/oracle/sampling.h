@@ -21,6 +21,7 @@ enum class Compare { never, less, equal, less_equal, greater, not_equal, greater
 struct SamplerState {
    bool magnified_linear = false, minified_linear = false, levels_linear = false;
    bool unnormalized = false;
+   bool single_faces = false; ///< a cube's faces have no neighbours
    std::array<Wrap, 3> wrap = {};
    Reduce reduce = Reduce::average;
    std::optional<Compare> compare;
