@@ -3,6 +3,7 @@
 
 /// Binding and dispatching.
 
+#include "backend/cpu/phase_log.h"
 #include "icd/buffer.h"
 #include "icd/command_buffer.h"
 #include "icd/descriptor_set.h"
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <span>
@@ -31,10 +33,20 @@ struct Dispatch : Command {
    const uint8_t *indirect; ///< a VkDispatchIndirectCommand, read when the dispatch runs, or null
 };
 
+/// Waits until its code is generated.
+const Result<std::shared_ptr<const cpu::Program>> &program_of(const Dispatch &dispatch)
+{
+   if (dispatch.program->wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      const cpu::LoggedPhase phase("wait", dispatch.program);
+      dispatch.program->wait();
+   }
+   return dispatch.program->get();
+}
+
 bool dispatch_now(Queue *queue, const Dispatch *dispatch, const cpu::DispatchState &state,
                   const std::array<uint32_t, 3> &groups)
 {
-   const auto &program = dispatch->program->get(); // waits until its code is generated
+   const auto &program = program_of(*dispatch);
    if (!program) {
       queue->failure = program.error().message.c_str();
       return false;

@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view file_prefix = "weft_cooperative_matrix.";
 
 /// Words of WEFT_DEBUG that only Weft's driver knows.
-constexpr std::string_view driver_words[] = {"llvm", "asm", "perf", "registers"};
+constexpr std::string_view driver_words[] = {"llvm", "asm", "perf", "registers", "times"};
 
 std::string_view trim(std::string_view text)
 {

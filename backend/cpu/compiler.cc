@@ -11,6 +11,7 @@
 #include "backend/cpu/lowered_shader.h"
 #include "backend/cpu/options.h"
 #include "backend/cpu/passes.h"
+#include "backend/cpu/phase_log.h"
 #include "backend/cpu/specialize/compile_queue.h"
 #include "backend/cpu/specialize/specialize_branches.h"
 #include "backend/cpu/subgroup_width.h"
@@ -135,6 +136,7 @@ Result<LoweredShader> lower(const ShaderSource &source, const CompileOptions &co
 Result<TranslatedShader> translate(LoweredShader shader, const CompileOptions &options,
                                    const Specialization *wanted)
 {
+   const LoggedPhase phase("translate");
    const Dump dump = with_debug_output(options.dump);
    nir_shader *nir = shader.nir.get();
    PassRunner run(nir, show_text(dump), options.control);
@@ -194,6 +196,7 @@ ProgramResult generate(TranslatedShader shader, const CompileOptions &options,
    if (!object)
       return object.error();
    const Clock::time_point start = Clock::now();
+   const LoggedPhase phase("link");
    code.object = std::move(*object);
    auto program = link_program(shader.translation.info, std::move(code), *shader.cpu);
    if (options.statistics)

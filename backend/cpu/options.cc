@@ -16,8 +16,8 @@ namespace weft::cpu {
 namespace {
 
 /// Includes "spirv", a word for the layer, which reads the same variable.
-constexpr std::string_view debug_words[] = {"log",  "nir",       "llvm", "asm",
-                                            "perf", "registers", "spirv"};
+constexpr std::string_view debug_words[] = {"log",  "nir",       "llvm",  "asm",
+                                            "perf", "registers", "spirv", "times"};
 
 /// "avx2, avx512 or amx".
 std::string list_of_isa_words()
@@ -62,7 +62,7 @@ Options parse_options(const char *(*lookup)(const char *name), std::vector<std::
       if (std::find(std::begin(debug_words), std::end(debug_words), word) != std::end(debug_words))
          o.debug.emplace_back(word);
       else
-         complain("WEFT_DEBUG", word, "log, nir, llvm, asm, perf or registers");
+         complain("WEFT_DEBUG", word, "log, nir, llvm, asm, perf, registers or times");
    });
 
    if (const std::string_view text = value_of("WEFT_THREADS"); !text.empty()) {

@@ -18,7 +18,7 @@ namespace weft::cpu {
 struct Options {
    /// WEFT_DEBUG: comma-separated words. "log": errors on stderr; "nir", "llvm", "asm": these
    /// phases of every shader on stderr; "perf": /tmp/perf-PID.map for perf(1); "registers":
-   /// matrices as registers instead of tiles.
+   /// matrices as registers instead of tiles; "times": phase_log.h.
    std::vector<std::string> debug;
    uint32_t threads = 0;             ///< WEFT_THREADS: the executor's threads; 0: one per CPU
    uint32_t order = 0;               ///< WEFT_ORDER: a seed; 0: ascending order

@@ -7,6 +7,7 @@
 #include "backend/cpu/jit/program_file.h"
 #include "backend/cpu/jit/shared_function.h"
 #include "backend/cpu/lowered_shader.h"
+#include "backend/cpu/phase_log.h"
 #include "backend/cpu/prepare.h"
 #include "backend/cpu/specialize/compile_queue.h"
 
@@ -33,6 +34,7 @@ ProgramResult find_or_make_plain(const KeptShader &shader, const CachePlace &pla
       if (ProgramResult cached = deserialize(*bytes, *shader.cpu))
          return cached;
    }
+   const LoggedPhase phase("program", &shader);
    Result<TranslatedShader> translated = translate_plain(shader);
    if (!translated)
       return translated.error();

@@ -6,6 +6,7 @@
 #include "backend/cpu/compiler.h"
 #include "backend/cpu/jit/program_file.h"
 #include "backend/cpu/lowered_shader.h"
+#include "backend/cpu/phase_log.h"
 #include "backend/cpu/plain_program.h"
 #include "backend/cpu/specialize/compile_queue.h"
 #include "backend/cpu/specialize/kept_shader.h"
@@ -44,6 +45,7 @@ void start_program(const std::shared_ptr<ProgramPromise> &promise,
                    const BranchDecisions &decisions, const CachePlace &place)
 {
    make_program(promise, place.cache, place.key, [=]() -> ProgramResult {
+      const LoggedPhase phase("program", shader.get());
       const Specialization wanted = {shader->conditions, decisions};
       Result<TranslatedShader> translated =
          translate({unpack_nir(*shader), shader->cpu, shader->info.subgroup_size,
@@ -183,6 +185,7 @@ Result<std::shared_ptr<Programs>> start_compile(DiskCache *cache, const CacheKey
                                                 const CompileOptions &options)
 {
    const TablesMeanwhile tables;
+   LoggedPhase phase("front end");
    Result<LoweredShader> lowered = lower(source, options);
    if (!lowered)
       return lowered.error();
@@ -190,6 +193,7 @@ Result<std::shared_ptr<Programs>> start_compile(DiskCache *cache, const CacheKey
    const auto kept = std::make_shared<const KeptShader>(KeptShader{
       program_info(nir, lowered->subgroup_size), lowered->cpu, lowered->robust_buffer_access,
       find_branch_conditions(nir, lowered->subgroup_size, worthwhile_instructions), pack_nir(nir)});
+   phase.set_shader(kept.get());
    if (kept->nir.empty())
       throw std::bad_alloc();
    if (cache)

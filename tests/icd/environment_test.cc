@@ -365,6 +365,14 @@ TEST_F(EnvironmentTest, PerfMap)
    EXPECT_EQ(contents(target), "kept");
 }
 
+TEST_F(EnvironmentTest, TimesOfPhases)
+{
+   EXPECT_FALSE(probe("").says("weft: times"));
+   const Found found = probe("WEFT_DEBUG=times");
+   for (const char *phase : {"front end", "translate", "optimise", "code", "link", "program"})
+      EXPECT_TRUE(found.says("weft: times " + std::string(phase))) << phase;
+}
+
 TEST_F(EnvironmentTest, DumpedShaders)
 {
    const test::ScratchFolder scratch;

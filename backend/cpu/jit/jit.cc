@@ -9,6 +9,7 @@
 #include "backend/cpu/jit/program_file.h"
 #include "backend/cpu/jit/shared_function.h"
 #include "backend/cpu/llvm_versions.h"
+#include "backend/cpu/phase_log.h"
 #include "backend/cpu/runtime/lane_memory.h"
 
 #include "nir_passes/compile_limits.h"
@@ -125,6 +126,7 @@ private:
 /// invariants.
 void optimise(llvm::Module &module, llvm::TargetMachine &machine)
 {
+   const LoggedPhase phase("optimise");
    llvm::LoopAnalysisManager loops;
    llvm::FunctionAnalysisManager functions;
    llvm::CGSCCAnalysisManager call_graph;
@@ -191,6 +193,7 @@ bool emit(llvm::Module &module, llvm::TargetMachine &machine, const HostTarget &
           llvm::CodeGenFileType type, llvm::SmallVectorImpl<char> &bytes,
           CompileStatistics *statistics = nullptr)
 {
+   const LoggedPhase phase("code");
    llvm::raw_svector_ostream stream(bytes);
    CodePasses passes(target);
    passes.add(new llvm::TargetLibraryInfoWrapperPass(library_info(machine)));

@@ -4,6 +4,7 @@
 #include "backend/cpu/jit/shared_function.h"
 
 #include "backend/cpu/jit/jit.h"
+#include "backend/cpu/phase_log.h"
 
 #include "threads/until_unload.h"
 
@@ -171,6 +172,7 @@ std::string SharedFunction::compile_and_link(Code &made) const
    if (form == Form::object) {
       made.object = bytes;
    } else {
+      const LoggedPhase phase("function", this);
       llvm::LLVMContext context;
       const std::unique_ptr<llvm::Module> module = read_module(bytes, context);
       if (!module)
