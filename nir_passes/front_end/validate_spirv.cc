@@ -5,12 +5,18 @@
 
 #include "nir_passes/front_end/spirv_words.h"
 
+#include "threads/until_unload.h"
+
 #include "compiler/spirv/spirv.h"
+#include "util/mesa-blake3.h"
 #include <spirv-tools/libspirv.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -62,9 +68,39 @@ std::optional<uint32_t> find_huge_offset(std::span<const uint32_t> words)
    return std::nullopt;
 }
 
-} // namespace
+/// The latest valid modules of the process, by their hashes. Programs create many pipelines from
+/// one module, with different specialization constants. Thread-safe.
+class ValidModules {
+public:
+   using Hash = std::array<uint8_t, BLAKE3_OUT_LEN>;
 
-Result<bool> validate_spirv(std::span<const uint32_t> words)
+   bool contains(const Hash &hash)
+   {
+      const std::lock_guard lock(mutex);
+      return hashes.contains(hash);
+   }
+   void add(const Hash &hash)
+   {
+      constexpr size_t most = 1024;
+      const std::lock_guard lock(mutex);
+      if (hashes.size() == most)
+         hashes.clear();
+      hashes.insert(hash);
+   }
+
+private:
+   std::mutex mutex;
+   std::set<Hash> hashes;
+};
+
+ValidModules::Hash hash_of(std::span<const uint32_t> words)
+{
+   ValidModules::Hash hash;
+   _mesa_blake3_compute(words.data(), words.size_bytes(), hash.data());
+   return hash;
+}
+
+Result<bool> validate_new(std::span<const uint32_t> words)
 {
    if (words.empty())
       return Error{"the SPIR-V module is empty"};
@@ -96,6 +132,21 @@ Result<bool> validate_spirv(std::span<const uint32_t> words)
    while (text.back() == '\n' || text.back() == ' ')
       text.pop_back();
    return Error{text};
+}
+
+} // namespace
+
+Result<bool> validate_spirv(std::span<const uint32_t> words)
+{
+   // Threads may compile while the process exits.
+   static ValidModules &valid = until_unload(new ValidModules);
+   const ValidModules::Hash hash = hash_of(words);
+   if (valid.contains(hash))
+      return true;
+   Result<bool> result = validate_new(words);
+   if (result)
+      valid.add(hash);
+   return result;
 }
 
 } // namespace weft

@@ -15,6 +15,21 @@ namespace {
 
 using namespace validate_spirv_cases;
 
+/// Valid modules are validated once, and known by all of their words.
+TEST(ValidateSpirv, RemembersValidModulesOnly)
+{
+   const std::vector<uint32_t> module = test::assemble(text_of({.name = "small"}));
+   for (int i = 0; i < 2; i++)
+      EXPECT_TRUE(validate_spirv(module));
+   for (const size_t at : {size_t(5), module.size() - 1}) {
+      std::vector<uint32_t> damaged = module;
+      damaged[at] = 0xffff0000;
+      for (int i = 0; i < 2; i++)
+         EXPECT_FALSE(validate_spirv(damaged)) << "word " << at;
+   }
+   EXPECT_TRUE(validate_spirv(module));
+}
+
 TEST(ValidateSpirv, Encodings)
 {
    check({
