@@ -68,12 +68,18 @@ struct Shader {
                          words);
    }
 
-   /// The barriers of the shader's NIR: the shader's two, and one for loads that are divided.
-   size_t barriers(uint32_t subgroup_size = 32) const
+   /// How often a word is in a dump of the shader.
+   size_t count_in(const std::string &dump, const char *word, uint32_t subgroup_size = 32) const
    {
       CompileOptions options;
       options.subgroup_size = subgroup_size;
-      return count(dump_of_shader(glsl(), 4, "nir", options), "@barrier");
+      return count(dump_of_shader(glsl(), 4, dump, options), word);
+   }
+
+   /// The barriers of the shader's NIR: the shader's two, and one for loads that are divided.
+   size_t barriers(uint32_t subgroup_size = 32) const
+   {
+      return count_in("nir", "@barrier", subgroup_size);
    }
 };
 
@@ -83,6 +89,13 @@ TEST(SharedPacks, AreDividedAmongSubgroups)
    EXPECT_EQ((Shader{"gl_SubgroupID / 4", "gl_SubgroupID"}.barriers()), 3u);
    EXPECT_EQ((Shader{"gl_LocalInvocationIndex / 64 * 2", "gl_SubgroupID % 2 * 2"}.barriers()), 3u);
    EXPECT_EQ(Shader{}.barriers(16), 3u);
+}
+
+/// Tiles of a group lie at known distances.
+TEST(SharedPacks, AreMultipliedByOneCall)
+{
+   EXPECT_EQ(Shader{}.count_in("nir", "@tile_muladd_weft"), 4u);
+   EXPECT_EQ(Shader{}.count_in("llvm", "call void @weft_tile_muladd"), 1u);
 }
 
 /// Subgroups whose tiles overlap in part form no group.

@@ -29,6 +29,9 @@ struct Offset {
    Offset(const nir_src &src, uint32_t subgroup_size)
        : base(nir_scalar_resolved(src.ssa, 0)), constant(0)
    {
+      // Offsets of shared tiles are computed with 32 bits (WEFT_SHARED_TILE_ADDRESS).
+      if (nir_scalar_is_alu(base) && nir_scalar_alu_op(base) == nir_op_u2u64)
+         base = nir_scalar_chase_movs(nir_scalar_chase_alu_src(base, 0));
       if (nir_scalar_is_alu(base) && nir_scalar_alu_op(base) == nir_op_iadd) {
          for (const unsigned i : {0u, 1u}) {
             const nir_scalar term = nir_scalar_chase_alu_src(base, i);
