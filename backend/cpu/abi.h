@@ -42,4 +42,18 @@ struct WorkgroupState {
 /// a workgroup share barriers, none of them has had an effect, and all have to run again.
 using Kernel = bool (*)(const DispatchState *, WorkgroupState *, uint32_t subgroup_id);
 
+/// The function that the translator calls as a barrier, with the WorkgroupState. No such function
+/// exists: lower_barriers() replaces the calls.
+constexpr char barrier_symbol[] = "weft_barrier";
+
+/// The kernel of a program whose barriers are returns (ProgramInfo::frame_bytes). It begins at
+/// `step`: 0, or the number that it returned last for this subgroup. It returns left_step if it
+/// leaves the subgroup, last_step at the end, or else the step behind the barrier that it reached.
+/// `frame` belongs to the subgroup and keeps its contents.
+using SteppedKernel = uint32_t (*)(const DispatchState *, WorkgroupState *, uint32_t subgroup_id,
+                                   uint8_t *frame, uint32_t step);
+/// The alignment of the first subgroup's frame; the others follow it.
+constexpr uint32_t max_frame_alignment = 256;
+constexpr uint32_t left_step = 0, last_step = 1, first_step = 2;
+
 } // namespace weft::cpu

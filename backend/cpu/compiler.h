@@ -87,6 +87,9 @@ struct ProgramInfo {
    uint32_t private_bytes; ///< per subgroup: invocations' arrays
    uint32_t stack_bytes;   ///< per subgroup: private_bytes and the generated code's spills
    bool uses_barrier;      ///< control barriers between the subgroups of a workgroup
+   /// Per subgroup: values that live across barriers. 0: the kernel calls WorkgroupState::barrier;
+   /// else it is a SteppedKernel.
+   uint32_t frame_bytes = 0;
    /// Whether a kernel that the program calls needs a TileConfiguration.
    bool needs_tile_configuration = false;
 };

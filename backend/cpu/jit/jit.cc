@@ -6,6 +6,7 @@
 #include "backend/cpu/cpu_features.h"
 #include "backend/cpu/host/instructions.h"
 #include "backend/cpu/jit/linked_object.h"
+#include "backend/cpu/jit/lower_barriers.h"
 #include "backend/cpu/jit/program_file.h"
 #include "backend/cpu/jit/shared_function.h"
 #include "backend/cpu/llvm_versions.h"
@@ -231,6 +232,7 @@ public:
       if (stack > max_stack_bytes)
          return "the shader needs " + std::to_string(stack) + " bytes of stack";
       program_info.stack_bytes = uint32_t(stack);
+      program_info.frame_bytes = linked.frame_bytes();
       program_info.needs_tile_configuration = linked.needs_tile_configuration();
       return {};
    }
@@ -287,6 +289,7 @@ compile_object(llvm::Module &module,
    set_function_attributes(module, cpu.target);
    const Clock::time_point start = Clock::now();
    optimise(module, *machine);
+   lower_barriers(module, cpu.target);
    const Clock::time_point optimised = Clock::now();
    if (dump) {
       dump("llvm-opt", to_text(module));

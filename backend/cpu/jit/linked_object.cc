@@ -3,6 +3,7 @@
 
 #include "backend/cpu/jit/linked_object.h"
 
+#include "backend/cpu/jit/lower_barriers.h"
 #include "backend/cpu/kernels/tile_kernels.h"
 #include "backend/cpu/llvm_versions.h"
 #include "backend/cpu/options.h"
@@ -135,8 +136,13 @@ public:
    llvm::Error notifyResolved(jitlink::LinkGraph &graph) override
    {
       for (const jitlink::Symbol *defined : graph.defined_symbols()) {
-         if (defined->hasName() && std::string_view(text_of(defined->getName())) == symbol)
+         if (!defined->hasName())
+            continue;
+         const std::string_view name = text_of(defined->getName());
+         if (name == symbol)
             linked.symbol_address = defined->getAddress().getValue();
+         else if (name == frame_symbol)
+            linked.frame_address = defined->getAddress().getValue();
       }
       if (options().has_debug("perf"))
          write_perf_map(graph);
@@ -179,6 +185,8 @@ std::string LinkedObject::link(std::span<const std::byte> object, std::string_vi
    jitlink::link(std::move(*graph), std::make_unique<LinkContext>(*this, symbol, cpu, others));
    if (error.empty() && !symbol_address)
       error = "the object has no " + std::string(symbol);
+   if (error.empty() && frame_address)
+      frame = *reinterpret_cast<const uint32_t *>(frame_address);
    return error;
 }
 

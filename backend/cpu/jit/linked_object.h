@@ -37,6 +37,8 @@ public:
    uint64_t address() const { return symbol_address; } ///< of the symbol
    /// The stack of all functions of the object, added up.
    uint64_t stack_bytes() const { return stack; }
+   /// Of a SteppedKernel (lower_barriers.h), else 0.
+   uint32_t frame_bytes() const { return frame; }
    /// Whether a kernel that the object calls needs a TileConfiguration.
    bool needs_tile_configuration() const { return needs_tiles; }
 
@@ -46,6 +48,8 @@ private:
    llvm::jitlink::InProcessMemoryManager memory;
    llvm::jitlink::JITLinkMemoryManager::FinalizedAlloc allocation;
    uint64_t symbol_address = 0, stack = 0;
+   uint64_t frame_address = 0; ///< of the constant frame_symbol
+   uint32_t frame = 0;
    bool needs_tiles = false;
    std::string error;
 };

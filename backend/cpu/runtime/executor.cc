@@ -173,7 +173,8 @@ bool Executor::Impl::run_units(const Program &program, std::span<const LeftSubgr
    job.kernel = program.kernel();
    job.info = &info;
    job.subgroups = info.subgroups;
-   job.fibers = info.uses_barrier && info.subgroups > 1;
+   job.frame_bytes = info.frame_bytes;
+   job.fibers = needs_fibers(info);
    job.left = left;
    job.total = job.rest = end;
    job.chunk = std::clamp<uint64_t>(units / (runners.size() * chunks_per_thread), 1, max_chunk);
@@ -210,7 +211,7 @@ bool Executor::Impl::run_left(PlainProgram &plain)
    if (left.empty())
       return false;
    const uint64_t rest = job.rest, total = job.total;
-   const uint64_t units_per_workgroup = job.fibers ? 1 : job.subgroups;
+   const uint64_t units_per_workgroup = job.shares_barriers() ? 1 : job.subgroups;
    if (left.size() * worthwhile_share > rest * units_per_workgroup)
       plain.is_preferred = true;
    const auto &program = plain.get().get(); // waits until its code is generated

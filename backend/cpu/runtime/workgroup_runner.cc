@@ -40,6 +40,11 @@ constexpr size_t many_left = 64;
 /// vector and matrix registers.
 constexpr size_t stack_margin = WEFT_ASAN || WEFT_TSAN ? 256 << 10 : 48 << 10;
 
+size_t align_memory(size_t bytes)
+{
+   return (bytes + max_frame_alignment - 1) / max_frame_alignment * max_frame_alignment;
+}
+
 } // namespace
 
 /// The entry point of a new fiber; a struct, so that it can be a friend.
@@ -52,6 +57,11 @@ struct FiberEntry {
       runner->fiber_loop();
    }
 };
+
+bool needs_fibers(const ProgramInfo &info)
+{
+   return info.uses_barrier && info.subgroups > 1 && !info.frame_bytes;
+}
 
 WorkgroupRunner::WorkgroupRunner() : WorkgroupState{}
 {
@@ -93,10 +103,13 @@ bool WorkgroupRunner::reserve(const ProgramInfo &info)
    uses++;
    std::erase_if(sets, [&](const FiberSet &set) { return uses - set.last_use > keep_unused; });
    try {
-      if (!reserve_shared(info.shared_bytes) ||
-          !reserve_fibers(info.uses_barrier ? info.subgroups : 1, info.stack_bytes + stack_margin))
+      const size_t own = align_memory(info.shared_bytes);
+      if (!reserve_shared(own + size_t(info.subgroups) * info.frame_bytes) ||
+          !reserve_fibers(needs_fibers(info) ? info.subgroups : 1, info.stack_bytes + stack_margin))
          return false;
+      frames = shared + own;
       permutation.resize(info.subgroups);
+      steps.resize(info.subgroups);
       left.reserve(many_left + max_chunk * (info.uses_barrier ? 1 : info.subgroups));
       return true;
    } catch (const std::bad_alloc &) {
@@ -106,11 +119,11 @@ bool WorkgroupRunner::reserve(const ProgramInfo &info)
 
 bool WorkgroupRunner::reserve_shared(size_t bytes)
 {
-   bytes = (std::max<size_t>(bytes, 1) + 63) / 64 * 64;
+   bytes = align_memory(std::max<size_t>(bytes, 1));
    if (bytes * worthwhile_growth >= shared_bytes)
       shared_last_use = uses;
    if (bytes > shared_bytes || uses - shared_last_use > keep_unused) {
-      shared_memory.reset(static_cast<uint8_t *>(std::aligned_alloc(64, bytes)));
+      shared_memory.reset(static_cast<uint8_t *>(std::aligned_alloc(max_frame_alignment, bytes)));
       shared_bytes = shared_memory ? bytes : 0;
       shared_last_use = uses;
    }
@@ -243,7 +256,7 @@ void WorkgroupRunner::run_workgroups(uint64_t first, uint64_t last)
 void WorkgroupRunner::run_left(const LeftSubgroup &subgroup)
 {
    std::ranges::copy(subgroup.workgroup_id, workgroup_id);
-   if (job->fibers)
+   if (job->shares_barriers())
       run_workgroup();
    else
       run_subgroup(subgroup.subgroup);
@@ -255,10 +268,38 @@ void WorkgroupRunner::run_subgroup(uint32_t subgroup)
       left.push_back({std::to_array(workgroup_id), subgroup});
 }
 
+/// Runs one step of each subgroup, then the next one of each. All reach the same barriers, unless a
+/// subgroup has ended before.
+void WorkgroupRunner::run_steps()
+{
+   const auto kernel = reinterpret_cast<SteppedKernel>(reinterpret_cast<void (*)()>(job->kernel));
+   if (job->order)
+      shuffle_subgroups(permutation, job->order, workgroup_number);
+   std::ranges::fill(steps, 0);
+   for (bool all_ended = false; !all_ended;) {
+      all_ended = true;
+      for (uint32_t i = 0; i < job->subgroups; i++) {
+         const uint32_t subgroup = job->order ? permutation[i] : i;
+         uint32_t &step = steps[subgroup];
+         if (step == last_step)
+            continue;
+         step =
+            kernel(job->state, this, subgroup, frames + size_t(subgroup) * job->frame_bytes, step);
+         if (step == left_step) {
+            left.push_back({std::to_array(workgroup_id), subgroup});
+            return;
+         }
+         all_ended &= step == last_step;
+      }
+   }
+}
+
 void WorkgroupRunner::run_workgroup()
 {
    if (job->fibers) {
       switch_fiber(caller_slot, make_ring(job->subgroups));
+   } else if (job->frame_bytes) {
+      run_steps();
    } else if (job->order) {
       shuffle_subgroups(permutation, job->order, workgroup_number);
       for (const uint32_t subgroup : permutation)

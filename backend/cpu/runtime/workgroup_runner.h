@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Runs workgroups on one thread, one after the other. Their subgroups are fibers if the program
-/// has barriers.
+/// Runs workgroups on one thread, one after the other. If the program has barriers, its kernel
+/// usually is a SteppedKernel (abi.h): every subgroup runs its next step, until all have ended.
+/// Other programs with barriers run in fibers.
 ///
 /// The fibers of a workgroup form a ring. A barrier switches to the next fiber of the ring; a
 /// finished fiber leaves it. So between two barriers every fiber runs once, in order, and when the
@@ -46,7 +47,8 @@ struct Job {
    const ProgramInfo *info; ///< contains the sizes of the memory that each thread reserves
    const DispatchState *state;
    uint32_t subgroups;
-   bool fibers; ///< one fiber per subgroup, for programs with barriers
+   uint32_t frame_bytes; ///< of a SteppedKernel, else 0
+   bool fibers;          ///< one fiber per subgroup, for other programs with barriers
    std::array<uint32_t, 3> groups;
    std::span<const LeftSubgroup> left; ///< the units; empty: workgroups
    uint64_t total;                     ///< units
@@ -56,7 +58,13 @@ struct Job {
    /// all began.
    uint64_t rest;
    alignas(64) std::atomic<uint64_t> next; ///< the first unit that no thread has taken
+
+   /// A left subgroup then stands for all of its workgroup.
+   bool shares_barriers() const { return fibers || frame_bytes; }
 };
+
+/// Whether each subgroup of a program's workgroups needs a fiber.
+bool needs_fibers(const ProgramInfo &);
 
 class WorkgroupRunner final : private WorkgroupState {
 public:
@@ -98,6 +106,7 @@ private:
    void run_workgroup();
    void run_left(const LeftSubgroup &);
    void run_subgroup(uint32_t subgroup);
+   void run_steps();
    void leave_workgroup();
    bool reserve_shared(size_t bytes);
    bool reserve_fibers(uint32_t count, size_t stack_bytes);
@@ -126,6 +135,9 @@ private:
    };
    std::list<FiberSet> sets;
    uint64_t uses = 0; ///< calls of reserve()
+
+   uint8_t *frames = nullptr;   ///< of all subgroups, behind the shared memory
+   std::vector<uint32_t> steps; ///< each subgroup's next one
 
    std::vector<uint32_t> permutation; ///< of a workgroup's subgroups, in random order
    uint64_t workgroup_number = 0;     ///< of the current workgroup

@@ -265,6 +265,78 @@ TEST_P(RunsLeftSubgroups, WithTheirWholeWorkgroup)
    }
 }
 
+/// The subgroup `who` leaves at the step `where` in every twentieth workgroup.
+struct SteppedMeeting : Visits {
+   using Visits::Visits;
+   uint32_t who = 0, where = 0;
+   std::atomic<uint32_t> by_plain = 0, wrong = 0;
+
+   template <bool may_leave>
+   static uint32_t kernel(const DispatchState *state, WorkgroupState *group, uint32_t subgroup,
+                          uint8_t *frame, uint32_t step)
+   {
+      auto &test = object_of<SteppedMeeting>(state);
+      const uint32_t workgroup = group->workgroup_id[0] - test.base[0];
+      if (may_leave && workgroup % 20 == 7 && subgroup == test.who && step == test.where)
+         return left_step;
+      if (step == 0) {
+         frame[0] = group->shared[subgroup] = uint8_t(workgroup + subgroup);
+         return first_step;
+      }
+      for (uint32_t i = 0; i < test.subgroups; i++)
+         test.wrong += group->shared[i] != uint8_t(workgroup + i);
+      test.wrong += frame[0] != uint8_t(workgroup + subgroup);
+      if (step == first_step)
+         return first_step + 1;
+      test.by_plain += !may_leave;
+      Visits::kernel(state, group, subgroup);
+      return last_step;
+   }
+};
+
+class SteppedLeaving final : public Program {
+public:
+   const ProgramInfo &info() const override { return first.info(); }
+   Kernel kernel() const override { return first.kernel(); }
+   PlainProgram *plain() const override { return &plain_program; }
+   std::vector<std::byte> serialize() const override { return {}; }
+
+private:
+   static HandwrittenProgram program(SteppedKernel kernel)
+   {
+      ProgramInfo info = program_info(subgroups, true, subgroups);
+      info.frame_bytes = 64;
+      return {reinterpret_cast<Kernel>(reinterpret_cast<void (*)()>(kernel)), info};
+   }
+
+   const HandwrittenProgram first = program(SteppedMeeting::kernel<true>);
+   mutable ReadyPlainProgram plain_program{std::shared_ptr<const Program>(
+      std::make_shared<HandwrittenProgram>(program(SteppedMeeting::kernel<false>)))};
+};
+
+/// The same with a kernel whose barriers are returns.
+TEST_P(RunsLeftSubgroups, WithAllTheirSteps)
+{
+   for (const uint32_t order : {0, 12345}) {
+      for (uint32_t who = 0; who < subgroups; who++) {
+         for (const uint32_t where : {0u, first_step}) {
+            SteppedMeeting test({300, 1, 1}, {7, 5, 3}, subgroups);
+            test.who = who;
+            test.where = where;
+            DispatchState state = state_of(test);
+            std::ranges::copy(test.base, state.base_workgroup);
+            Executor meeting(GetParam(), order);
+            const SteppedLeaving program;
+            ASSERT_TRUE(meeting.dispatch(program, state, test.groups));
+            for (const std::atomic<uint32_t> &count : test.counts)
+               ASSERT_EQ(count, 1u) << who << where;
+            EXPECT_EQ(test.strays + test.wrong, 0u);
+            EXPECT_EQ(test.by_plain, 15 * subgroups);
+         }
+      }
+   }
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, RunsLeftSubgroups, testing::Values(1, 2, 5));
 
 } // namespace

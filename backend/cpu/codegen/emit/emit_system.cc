@@ -37,11 +37,7 @@ void emit_barrier(Translator &t, nir_intrinsic_instr *intr)
    if (is_control_barrier(&intr->instr) && t.info.subgroups > 1) {
       // The subgroups of a workgroup run one after the other on one thread. A call of an unknown
       // function orders memory accesses for LLVM.
-      Value *address = t.b.CreateConstInBoundsGEP1_64(t.b.getInt8Ty(), t.workgroup_state,
-                                                      offsetof(WorkgroupState, barrier));
-      Value *barrier = t.b.CreateLoad(t.b.getPtrTy(), address);
-      auto *type = llvm::FunctionType::get(t.b.getVoidTy(), {t.b.getPtrTy()}, false);
-      t.b.CreateCall(type, barrier, {t.workgroup_state})->setDoesNotThrow();
+      t.call(barrier_symbol, t.b.getVoidTy(), {t.workgroup_state});
    }
    // x86 reorders only a store and a later load of another address; acquire and release permit
    // that.
