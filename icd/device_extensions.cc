@@ -121,6 +121,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_shader_relaxed_extended_instruction = true;
    e->KHR_shader_subgroup_uniform_control_flow = true;
    e->KHR_workgroup_memory_explicit_layout = true;
+   e->EXT_4444_formats = true;
    e->EXT_border_color_swizzle = true;
    e->EXT_calibrated_timestamps = true;
    e->EXT_custom_border_color = true;

@@ -48,6 +48,8 @@ void get_shader_features(vk_features *f)
    f->shaderSampledImageArrayDynamicIndexing = true;
    f->shaderSampledImageArrayNonUniformIndexing = true;
    f->textureCompressionBC = true;
+   f->formatA4R4G4B4 = true;
+   f->formatA4B4G4R4 = true;
    f->samplerMirrorClampToEdge = true;
    f->nonSeamlessCubeMap = true;
    f->samplerAnisotropy = true;
