@@ -370,6 +370,7 @@ void get_device_properties(uint64_t heap_size, vk_properties *p)
    // The cache of compiled shaders (VK_KHR_pipeline_binary).
    p->pipelineBinaryInternalCache = true;
    p->pipelineBinaryInternalCacheControl = true;
+   p->image2DViewOf3DSparse = true;
    p->defaultVertexAttributeValue = VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ZERO_KHR;
    p->maxCombinedImageSamplerDescriptorCount = converted_descriptors;
    p->maxCommandBufferNestingLevel = UINT32_MAX;

@@ -215,12 +215,12 @@ TEST_F(Maintenance9Test, PropertiesOfTheDeviceAndItsFamily)
 {
    VkPhysicalDeviceMaintenance9PropertiesKHR maintenance9 = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_9_PROPERTIES_KHR,
-      .image2DViewOf3DSparse = VK_TRUE,
+      .image2DViewOf3DSparse = VK_FALSE,
       .defaultVertexAttributeValue = VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ONE_KHR};
    VkPhysicalDeviceProperties2 properties = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &maintenance9};
    vkGetPhysicalDeviceProperties2(physical, &properties);
-   EXPECT_FALSE(maintenance9.image2DViewOf3DSparse);
+   EXPECT_TRUE(maintenance9.image2DViewOf3DSparse);
    EXPECT_EQ(maintenance9.defaultVertexAttributeValue,
              VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ZERO_KHR);
    VkQueueFamilyOwnershipTransferPropertiesKHR transfers = {
