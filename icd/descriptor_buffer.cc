@@ -113,6 +113,9 @@ VKAPI_ATTR void VKAPI_CALL weft_GetDescriptorEXT(VkDevice,
    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
       put(describe(data.pSampledImage), dataSize, pDescriptor);
       break;
+   case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
+      put(describe(data.pInputAttachmentImage), dataSize, pDescriptor);
+      break;
    case VK_DESCRIPTOR_TYPE_SAMPLER:
       put(CombinedDescriptor{{}, sampler_descriptor(*data.pSampler)}, dataSize, pDescriptor);
       break;

@@ -143,7 +143,8 @@ void write_descriptor(const Cursor &cursor, VkDescriptorType type,
       write_sampler(cursor, sampler_of(cursor, info));
       break;
    }
-   case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE: {
+   case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
+   case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT: {
       const SampledImageDescriptor descriptor = sampled_descriptor(info.imageView);
       memcpy(cursor.descriptor(), &descriptor, sizeof(descriptor));
       break;
@@ -237,6 +238,7 @@ void write_descriptors(const DescriptorStorage &storage, const VkWriteDescriptor
       case VK_DESCRIPTOR_TYPE_SAMPLER:
       case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
       case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
+      case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
       case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
          write_descriptor(cursor, write.descriptorType, write.pImageInfo[i]);
          break;
@@ -268,6 +270,7 @@ void write_descriptors(const DescriptorStorage &storage, const vk_descriptor_upd
          case VK_DESCRIPTOR_TYPE_SAMPLER:
          case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:
          case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
+         case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT:
          case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
             write_descriptor(cursor, entry.type, read<VkDescriptorImageInfo>(element));
             break;

@@ -30,6 +30,7 @@ uint32_t descriptor_bytes(VkDescriptorType type)
    case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE:
       return sizeof(ImageDescriptor);
    case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
+   case VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT: // in layouts of graphics pipelines
       return sizeof(SampledImageDescriptor);
    case VK_DESCRIPTOR_TYPE_SAMPLER:
    case VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER:

@@ -29,6 +29,14 @@ VkResult get_device_timestamp(vk_device *, uint64_t *timestamp)
    return VK_SUCCESS;
 }
 
+void destroy_queues(Device *device)
+{
+   for (Queue *queue : device->queues) {
+      if (queue)
+         destroy_queue(queue);
+   }
+}
+
 } // namespace
 
 uint64_t weft::device_timestamp()
@@ -67,9 +75,11 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateDevice(VkPhysicalDevice physicalDevice
    device->vk.get_timestamp = get_device_timestamp;
    device->progress.longest_pause = std::chrono::microseconds(settings().poll_pause_us);
 
-   if (pCreateInfo->queueCreateInfoCount > 0) {
-      result = create_queue(device, &pCreateInfo->pQueueCreateInfos[0], &device->queue);
+   for (uint32_t i = 0; i < pCreateInfo->queueCreateInfoCount; i++) {
+      const VkDeviceQueueCreateInfo &info = pCreateInfo->pQueueCreateInfos[i];
+      result = create_queue(device, &info, &device->queues[info.queueFamilyIndex]);
       if (result != VK_SUCCESS) {
+         destroy_queues(device);
          vk_device_finish(&device->vk);
          device->~Device();
          vk_free2(instance_alloc, pAllocator, device);
@@ -78,7 +88,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateDevice(VkPhysicalDevice physicalDevice
    }
 
    if (settings().graphics_queue)
-      report_note(&pdev->vk.base, "WEFT_QUEUE=graphics: the queue family claims graphics, but "
+      report_note(&pdev->vk.base, "WEFT_QUEUE=graphics: a queue family claims graphics, but "
                                   "graphics pipelines are refused");
    *pDevice = Device_to_handle(device);
    return VK_SUCCESS;
@@ -90,8 +100,7 @@ VKAPI_ATTR void VKAPI_CALL weft_DestroyDevice(VkDevice _device,
    VK_FROM_HANDLE(Device, device, _device);
    if (!device)
       return;
-   if (device->queue)
-      destroy_queue(device->queue);
+   destroy_queues(device);
    const VkAllocationCallbacks *instance_alloc = &device->vk.physical->instance->alloc;
    vk_device_finish(&device->vk);
    device->~Device();

@@ -17,7 +17,7 @@ struct PhysicalDevice;
 struct Device {
    vk_device vk;
    Progress progress;
-   Queue *queue; ///< the only queue, or null if the application created none
+   Queue *queues[max_queues]; ///< by family; null where the application created none
 
    PhysicalDevice *physical() const { return reinterpret_cast<PhysicalDevice *>(vk.physical); }
 };
@@ -25,17 +25,18 @@ struct Device {
 /// Lets the queue's thread wait until done() is true (called with the mutex of `progress` held).
 /// False if the device is lost or being destroyed, so that waiting may never end.
 template <typename Done>
-bool wait_in_queue(Device *device, Done done)
+bool wait_in_queue(Queue *queue, Done done)
 {
+   Device *device = queue->device();
    bool satisfied = false;
-   device->progress.queue_works = false;
+   queue->activity().works = false;
    device->progress.wait([&] {
       if (vk_device_is_lost_no_report(&device->vk))
          return true;
       satisfied = done();
       return satisfied || device->progress.closing;
    });
-   device->progress.queue_works = true;
+   queue->activity().works = true;
    return satisfied;
 }
 

@@ -35,9 +35,13 @@ void get_device_extensions(vk_device_extension_table *e)
    // Vulkan 1.2
    e->KHR_8bit_storage = true;
    e->KHR_buffer_device_address = true;
+   e->KHR_create_renderpass2 = true;
+   e->KHR_depth_stencil_resolve = true;
    e->KHR_driver_properties = true;
    e->KHR_image_format_list = true;
+   e->KHR_imageless_framebuffer = true;
    e->KHR_sampler_mirror_clamp_to_edge = true;
+   e->KHR_separate_depth_stencil_layouts = true;
    e->KHR_shader_atomic_int64 = true;
    e->KHR_shader_float16_int8 = true;
    e->KHR_shader_float_controls = true;
@@ -53,6 +57,7 @@ void get_device_extensions(vk_device_extension_table *e)
 
    // Vulkan 1.3
    e->KHR_copy_commands2 = true;
+   e->KHR_dynamic_rendering = true;
    e->KHR_format_feature_flags2 = true;
    e->KHR_maintenance4 = true;
    e->KHR_shader_integer_dot_product = true;

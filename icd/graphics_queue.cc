@@ -5,10 +5,22 @@
 
 #include "icd/image.h"
 #include "icd/settings.h"
+#include "icd/sync.h"
 
 #include <cstdint>
+#include <iterator>
+#include <span>
 
 namespace weft {
+
+std::span<const VkQueueFlags> queue_families()
+{
+   constexpr VkQueueFlags compute =
+      VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT;
+   static constexpr VkQueueFlags families[] = {compute | VK_QUEUE_GRAPHICS_BIT, compute};
+   static_assert(std::size(families) == max_queues);
+   return std::span(families).subspan(settings().graphics_queue ? 0 : 1);
+}
 
 void get_graphics_limits(vk_properties *p)
 {

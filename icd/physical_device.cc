@@ -5,6 +5,7 @@
 
 #include "backend/cpu/compiler.h"
 #include "icd/device_memory.h"
+#include "icd/graphics_queue.h"
 #include "icd/instance.h"
 #include "icd/log.h"
 #include "icd/resource_memory.h"
@@ -100,11 +101,12 @@ VKAPI_ATTR void VKAPI_CALL
 weft_GetPhysicalDeviceQueueFamilyProperties2(VkPhysicalDevice, uint32_t *pQueueFamilyPropertyCount,
                                              VkQueueFamilyProperties2 *pQueueFamilyProperties)
 {
-   VkQueueFlags flags = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT;
-   if (settings().graphics_queue)
-      flags |= VK_QUEUE_GRAPHICS_BIT;
+   const auto families = queue_families();
    OutArray out(pQueueFamilyProperties, pQueueFamilyPropertyCount);
-   if (VkQueueFamilyProperties2 *p = out.append()) {
+   for (const VkQueueFlags flags : families) {
+      VkQueueFamilyProperties2 *p = out.append();
+      if (!p)
+         continue;
       p->queueFamilyProperties = VkQueueFamilyProperties{
          .queueFlags = flags,
          .queueCount = 1,
@@ -117,7 +119,7 @@ weft_GetPhysicalDeviceQueueFamilyProperties2(VkPhysicalDevice, uint32_t *pQueueF
       }
       if (auto *transfers =
              vk_find_struct(p->pNext, QUEUE_FAMILY_OWNERSHIP_TRANSFER_PROPERTIES_KHR))
-         transfers->optimalImageTransferToQueueFamilies = 1 << 0; // the only family
+         transfers->optimalImageTransferToQueueFamilies = (1 << families.size()) - 1;
    }
 }
 

@@ -4,6 +4,7 @@
 #include "icd/query_pool.h"
 
 #include "icd/device.h"
+#include "icd/settings.h"
 #include "weft_entrypoints.h"
 
 #include "util/bitscan.h"
@@ -35,14 +36,16 @@ void write_numbers(const QueryPool &pool, const QueryResult &result, uint8_t *ou
 
 bool is_supported(VkQueryType type)
 {
-   return type == VK_QUERY_TYPE_TIMESTAMP || type == VK_QUERY_TYPE_PIPELINE_STATISTICS;
+   return type == VK_QUERY_TYPE_TIMESTAMP || type == VK_QUERY_TYPE_PIPELINE_STATISTICS ||
+          (type == VK_QUERY_TYPE_OCCLUSION && settings().graphics_queue);
 }
 
 } // namespace
 
 uint32_t QueryPool::number_count() const
 {
-   return vk.query_type == VK_QUERY_TYPE_TIMESTAMP ? 1 : util_bitcount(vk.pipeline_statistics);
+   const bool is_statistics = vk.query_type == VK_QUERY_TYPE_PIPELINE_STATISTICS;
+   return is_statistics ? util_bitcount(vk.pipeline_statistics) : 1;
 }
 
 uint32_t QueryPool::number_index() const

@@ -19,8 +19,8 @@ struct QueryResult {
    bool available;
 };
 
-/// Holds timestamps or pipeline statistics. Other queries need graphics, and so do all statistics
-/// but the number of compute invocations: they are 0.
+/// Holds timestamps, pipeline statistics or, with a graphics queue, occlusion queries. Nothing is
+/// drawn. So all numbers but the timestamps and the number of compute invocations are 0.
 struct QueryPool {
    vk_query_pool vk;
    QueryResult *results; ///< query_count elements, in the same allocation

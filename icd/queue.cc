@@ -115,7 +115,7 @@ VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
       }
       *queue->last_link = submission;
       queue->last_link = &submission->next;
-      queue->device()->progress.queue_works = true;
+      queue->activity().works = true;
    }
    queue->changed.notify_one();
    return VK_SUCCESS;
@@ -131,10 +131,10 @@ void signal(const Submission *submission)
 }
 
 /// False if the device is lost or destroyed meanwhile: the rest of the submission does not run.
-bool wait_for_semaphores(Device *device, const Submission *submission)
+bool wait_for_semaphores(Queue *queue, const Submission *submission)
 {
    const auto *begin = submission->waits, *end = begin + submission->wait_count;
-   return wait_in_queue(device, [&] {
+   return wait_in_queue(queue, [&] {
       return std::all_of(begin, end, [](const struct vk_sync_wait &wait) {
          return reinterpret_cast<TimelineSync *>(wait.sync)->value() >= wait.wait_value;
       });
@@ -144,7 +144,7 @@ bool wait_for_semaphores(Device *device, const Submission *submission)
 /// False if it did not run to its end.
 bool run_submission(Queue *queue, const Submission *submission)
 {
-   if (!wait_for_semaphores(queue->device(), submission))
+   if (!wait_for_semaphores(queue, submission))
       return false;
    if (!std::all_of(submission->binds, submission->binds + submission->bind_count, bind_sparse)) {
       queue->failure = "the kernel refused the mapping of sparse memory";
@@ -192,7 +192,7 @@ void run_queue(Queue *queue)
       Submission *submission;
       {
          std::unique_lock lock(queue->mutex);
-         queue->device()->progress.queue_works = queue->first != nullptr;
+         queue->activity().works = queue->first != nullptr;
          queue->changed.wait(lock, [&] { return queue->first || queue->stop; });
          if (!queue->first)
             return;
@@ -224,6 +224,11 @@ VkResult check_priority(Device *device, const VkDeviceQueueCreateInfo *info)
 
 } // namespace
 
+QueueActivity &Queue::activity() const
+{
+   return device()->progress.queues[vk.queue_family_index];
+}
+
 VkResult create_queue(Device *device, const VkDeviceQueueCreateInfo *info, Queue **queue_out)
 {
    if (const VkResult result = check_priority(device, info); result != VK_SUCCESS)
@@ -245,6 +250,7 @@ VkResult create_queue(Device *device, const VkDeviceQueueCreateInfo *info, Queue
    // The standard library throws if no thread or memory is available; the exception ends here.
    try {
       queue->executor = std::make_unique<cpu::Executor>();
+      queue->activity().executor = queue->executor.get();
       const BlockedSignals inherited;
       queue->thread = std::thread(run_queue, queue);
    } catch (const std::exception &e) {
@@ -255,7 +261,6 @@ VkResult create_queue(Device *device, const VkDeviceQueueCreateInfo *info, Queue
       vk_free(&device->vk.alloc, memory);
       return result;
    }
-   device->progress.executor = queue->executor.get();
    *queue_out = queue;
    return VK_SUCCESS;
 }

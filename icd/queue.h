@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The device's only queue: a thread that takes submissions in order, waits for their semaphores,
+/// The only queue of a family: a thread that takes submissions in order, waits for their semaphores,
 /// runs their command buffers and signals.
 
 #pragma once
@@ -20,6 +20,7 @@
 namespace weft {
 
 struct Device;
+struct QueueActivity;
 
 /// A copy of a vk_queue_submit that outlives vkQueueSubmit; one allocation, with its arrays behind
 /// it.
@@ -51,6 +52,7 @@ struct Queue {
 
    std::thread thread;
 
+   QueueActivity &activity() const;
    Device *device() const { return reinterpret_cast<Device *>(vk.base.device); }
 };
 

@@ -19,6 +19,8 @@
 
 #include "vk_sync.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -26,25 +28,35 @@
 
 namespace weft {
 
+/// Queues of a device: at most one per family.
+constexpr uint32_t max_queues = 2;
+
+struct QueueActivity {
+   /// The queue has work and does not wait for other threads.
+   std::atomic<bool> works = false;
+   const cpu::Executor *executor = nullptr;
+
+   bool takes_all_cpus() const { return works && !executor->leaves_cpus_free(); }
+};
+
 /// Wakes all threads that wait for a device's progress.
 struct Progress {
    std::mutex mutex;
    std::condition_variable changed;
-   /// The device is being destroyed: its queue no longer waits. Guarded by the mutex.
+   /// The device is being destroyed: its queues no longer wait. Guarded by the mutex.
    bool closing = false;
    uint64_t changes = 0; ///< number of calls of update(); guarded by the mutex
 
    /// The longest pause of a status query in a loop; zero: no pauses.
    Polls::Duration longest_pause{};
-   /// The queue has work and does not wait for other threads.
-   std::atomic<bool> queue_works = false;
-   const cpu::Executor *executor = nullptr; ///< the queue's
+   std::array<QueueActivity, max_queues> queues;
 
    /// Called by a status query that found no change, with the mutex held.
    void pause_poll(std::unique_lock<std::mutex> &lock, Polls &polls)
    {
       // If CPUs are free, a polling loop takes none from the queue's work.
-      if (longest_pause == longest_pause.zero() || !queue_works || executor->leaves_cpus_free())
+      if (longest_pause == longest_pause.zero() ||
+          std::ranges::none_of(queues, &QueueActivity::takes_all_cpus))
          return;
       const auto caller = Polls::Caller::here();
       if (!caller)

@@ -207,8 +207,12 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
    std::vector<const char *> name_pointers;
    for (const std::string &name : names)
       name_pointers.push_back(name.c_str());
+   uint32_t families = 0;
+   vkGetPhysicalDeviceQueueFamilyProperties(physical, &families, nullptr);
    return vulkan::try_device(
-      physical, {.extensions = name_pointers, .next = &features, .allocator = allocator}, device);
+      physical,
+      {.extensions = name_pointers, .next = &features, .queues = families, .allocator = allocator},
+      device);
 }
 
 // A message of the validation layers (VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation) is a failure,

@@ -49,8 +49,8 @@ private:
 
 VkInstance create_instance(const VkAllocationCallbacks *allocator = nullptr);
 VkPhysicalDevice get_physical_device(VkInstance);
-/// Creates a device with one queue, every extension and every feature except sparse resources;
-/// optionally without robust access, or with sparse resources.
+/// Creates a device with a queue of each family, every extension and every feature except sparse
+/// resources; optionally without robust access, or with sparse resources.
 VkResult create_device(VkPhysicalDevice, const VkAllocationCallbacks *, VkDevice *,
                        bool robust = true, bool sparse = false);
 

@@ -10,17 +10,19 @@ namespace weft::vulkan {
 VkResult try_device(VkPhysicalDevice physical, const DeviceRecipe &recipe, VkDevice *device)
 {
    const float priority = 1;
-   const VkDeviceQueueCreateInfo queue_info = {
-      .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-      .queueFamilyIndex = recipe.queue_family,
-      .queueCount = 1,
-      .pQueuePriorities = &priority,
-   };
+   std::vector<VkDeviceQueueCreateInfo> queues;
+   for (uint32_t i = 0; i < recipe.queues; i++)
+      queues.push_back({
+         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+         .queueFamilyIndex = recipe.queue_family + i,
+         .queueCount = 1,
+         .pQueuePriorities = &priority,
+      });
    const VkDeviceCreateInfo info = {
       .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
       .pNext = recipe.next,
-      .queueCreateInfoCount = 1,
-      .pQueueCreateInfos = &queue_info,
+      .queueCreateInfoCount = recipe.queues,
+      .pQueueCreateInfos = queues.data(),
       .enabledExtensionCount = uint32_t(recipe.extensions.size()),
       .ppEnabledExtensionNames = recipe.extensions.data(),
    };

@@ -17,11 +17,11 @@ namespace weft::vulkan {
 struct DeviceRecipe {
    std::span<const char *const> extensions = {};
    const void *next = nullptr; ///< features
-   uint32_t queue_family = 0;
+   uint32_t queue_family = 0;  ///< the first one with a queue
+   uint32_t queues = 1;        ///< each of another family
    const VkAllocationCallbacks *allocator = nullptr;
 };
 
-/// A device with one queue.
 VkResult try_device(VkPhysicalDevice, const DeviceRecipe &, VkDevice *);
 VkDevice create_device(VkPhysicalDevice, const DeviceRecipe &);
 
