@@ -44,7 +44,7 @@ constexpr VkFormatFeatureFlags2 transfers = VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT
                                             VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT;
 
 /// Vertices are read by graphics pipelines only, which are refused; programs look for the feature.
-/// The formats of VK_KHR_sampler_ycbcr_conversion have none.
+/// The formats of VK_KHR_sampler_ycbcr_conversion are for images only.
 bool claims_vertices(VkFormat format)
 {
    const bool is_of_conversion =

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The only queue of a family: a thread that takes submissions in order, waits for their semaphores,
-/// runs their command buffers and signals.
+/// The only queue of a family: a thread that takes submissions in order, waits for their
+/// semaphores, runs their command buffers and signals.
 
 #pragma once
 

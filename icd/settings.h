@@ -25,8 +25,8 @@ struct Settings {
    bool integrated_gpu =
       false; ///< WEFT_DEVICE_TYPE: the device is presented as one, for programs that ignore CPUs
 
-   /// WEFT_QUEUE: another queue family claims graphics, for programs that only compute, but look for
-   /// a graphics queue.
+   /// WEFT_QUEUE: another queue family claims graphics, for programs that only compute, but look
+   /// for a graphics queue.
    bool graphics_queue = false;
 
    /// WEFT_ICD_HIDE: features of 8 and 16 bits that are not reported.
