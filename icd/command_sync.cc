@@ -51,7 +51,7 @@ bool run_change_event(Queue *queue, const Command *command)
 bool run_wait_events(Queue *queue, const Command *command)
 {
    auto *wait = static_cast<const WaitEvents *>(command);
-   return wait_in_queue(queue->device(), [&] {
+   return wait_in_queue(queue, [&] {
       return std::all_of(wait->events(), wait->events() + wait->count,
                          [](const Event *event) { return event->set; });
    });
