@@ -49,8 +49,9 @@ struct VnniRows : Gathered<Shape::M, Shape::K, 1> {
    }
 };
 
-/// B, interleaved, and the corrections of the columns for the bias.
-template <typename Shape, bool ASigned, bool BSigned>
+/// B, interleaved, and the corrections of the columns for the bias. Products is the instruction for
+/// `Lanes` sums: multiply(sums, unsigned bytes, signed bytes).
+template <typename Shape, bool ASigned, bool BSigned, template <int> typename Products>
 struct VnniColumns : Interleaved<Shape::K, Shape::N, 1> {
    using Plain = Interleaved<Shape::K, Shape::N, 1>;
 
@@ -69,32 +70,28 @@ private:
    static void add_correction(char *packed)
    {
       if constexpr (ASigned == BSigned) {
-         for (int col = 0; col < Shape::N; col += 8) {
-            __m256i sums = _mm256_setzero_si256();
+         // Loads of more lanes would wait for several stores of the interleaving. Four sums hide
+         // the latency of the instruction.
+         constexpr int L = 8;
+         using Vector = typename Words<L>::Vector;
+         const Vector ones = 0x01010101 - Vector{};
+         for (int col = 0; col < Shape::N; col += L) {
+            Vector sums[4] = {};
+#pragma GCC unroll 16
             for (int row = 0; row < Shape::K; row += 4) {
-               const auto *fours =
-                  reinterpret_cast<const __m256i_u *>(packed + row * Shape::N + 4 * col);
-               sums = _mm256_add_epi32(sums, sums_of_fours(_mm256_loadu_si256(fours)));
+               const Vector fours = Words<L>::load(packed + row * Shape::N + 4 * col);
+               Vector &sum = sums[row / 4 % 4];
+               sum = BSigned ? Products<L>::multiply(sum, ones, fours)
+                             : Products<L>::multiply(sum, fours, ones);
             }
             // Biased from signed, A is more by 128; from unsigned, less.
-            const __m256i correction = BSigned ? _mm256_sub_epi32(__m256i(), sums) : sums;
-            _mm256_storeu_si256(
-               reinterpret_cast<__m256i_u *>(packed + Shape::K * Shape::N + 4 * col),
-               _mm256_slli_epi32(correction, 7));
+            Words<L>::store(packed + Shape::K * Shape::N + 4 * col,
+                            (sums[0] + sums[1] + sums[2] + sums[3]) * (BSigned ? -128 : 128));
          }
       }
    }
-
-   static __m256i sums_of_fours(__m256i fours)
-   {
-      const __m256i ones = _mm256_set1_epi8(1);
-      const __m256i pairs =
-         BSigned ? _mm256_maddubs_epi16(ones, fours) : _mm256_maddubs_epi16(fours, ones);
-      return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
-   }
 };
 
-/// Products is the instruction for `Lanes` sums: multiply(sums, unsigned bytes, signed bytes).
 template <typename Types, template <int> typename Products>
 struct Vnni {
    template <int Lanes>
@@ -124,7 +121,7 @@ TileProduct find_vnni_product(const MatrixOperation &op)
    return with_integer_types(op, [&]<typename Types>(Types) {
       return with_integer_shape(op, []<typename Shape>(Shape) {
          return product<VnniRows<Shape, Types::a_signed, Types::b_signed>,
-                        VnniColumns<Shape, Types::a_signed, Types::b_signed>>(
+                        VnniColumns<Shape, Types::a_signed, Types::b_signed, Products>>(
             muladd_words<Registers, Shape, Vnni<Types, Products>::template Dot, Types::mode>());
       });
    });
