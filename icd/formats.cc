@@ -44,13 +44,9 @@ constexpr VkFormatFeatureFlags2 transfers = VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT
                                             VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT;
 
 /// Vertices are read by graphics pipelines only, which are refused; programs look for the feature.
-/// The formats of VK_KHR_sampler_ycbcr_conversion are for images only.
 bool claims_vertices(VkFormat format)
 {
-   const bool is_of_conversion =
-      format >= VK_FORMAT_G8B8G8R8_422_UNORM && format <= VK_FORMAT_G16_B16_R16_3PLANE_444_UNORM;
-   if (!settings().graphics_queue || is_of_conversion ||
-       vk_format_to_pipe_format(format) == PIPE_FORMAT_NONE)
+   if (!settings().graphics_queue || vk_format_to_pipe_format(format) == PIPE_FORMAT_NONE)
       return false;
    const bool is_plain = vk_format_is_color(format) &&
                          vk_format_description(format)->layout == UTIL_FORMAT_LAYOUT_PLAIN;
