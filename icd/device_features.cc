@@ -204,6 +204,7 @@ void get_api_features(vk_features *f)
    f->sparseResidencyAliased = true;
    f->shaderRelaxedExtendedInstruction = true;
    f->texelBufferAlignment = true;
+   f->zeroInitializeDeviceMemory = true;
 }
 
 /// Features of images and graphics that every device with Vulkan 1.4 must report ("Feature

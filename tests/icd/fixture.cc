@@ -89,8 +89,12 @@ VkPhysicalDevice get_physical_device(VkInstance instance)
 VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *allocator,
                        VkDevice *device, bool robust, bool sparse)
 {
+   VkPhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT zeroed_memory = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ZERO_INITIALIZE_DEVICE_MEMORY_FEATURES_EXT,
+   };
    VkPhysicalDeviceImageSlicedViewOf3DFeaturesEXT sliced_views = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_SLICED_VIEW_OF_3D_FEATURES_EXT,
+      .pNext = &zeroed_memory,
    };
    VkPhysicalDeviceNonSeamlessCubeMapFeaturesEXT single_faces = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NON_SEAMLESS_CUBE_MAP_FEATURES_EXT,
