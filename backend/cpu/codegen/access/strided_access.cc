@@ -340,12 +340,21 @@ Values choose(Translator &t, Value *condition, Fast fast, Slow slow)
 
 } // namespace
 
-/// The lanes whose memory a masked instruction accesses.
+/// The lanes whose memory a masked instruction accesses. Usually one comparison shows that all of
+/// them are in bounds, without one for each register. If the CPU has no registers of masks, a mask
+/// that passes between blocks would be packed and unpacked.
 Value *StridedAccess::accessed_lanes()
 {
-   return plan.excludes_outlying
-             ? b.CreateAnd(t.mask, lanes_in_bounds(t, region, offsets, element()))
-             : t.mask;
+   if (!plan.excludes_outlying)
+      return t.mask;
+   const auto inside = [&] {
+      return Values{b.CreateAnd(t.mask, lanes_in_bounds(t, region, offsets, element()))};
+   };
+   if (plan.groups() > 1 || !t.options.target.masks_any_element)
+      return inside()[0];
+   Value *first = b.CreateExtractElement(offsets, uint64_t(0));
+   Value *all_inside = in_bounds(t, region, first, plan.extent());
+   return choose(t, all_inside, [&] { return Values{t.mask}; }, inside)[0];
 }
 
 /// The address of a group's lane 0, which need not be valid: offsets of inactive lanes may lie
