@@ -236,7 +236,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_AllocateMemory(VkDevice _device,
    if (!memory)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
    memory->fd = -1;
-   memory->sharing = device->vk.enabled_features.sparseBinding ? MAP_SHARED : MAP_PRIVATE;
+   memory->sharing = pAllocateInfo->memoryTypeIndex == sparse_memory ? MAP_SHARED : MAP_PRIVATE;
 
    // Rounding up could overflow; the system has less memory anyway.
    if (memory->vk.size > max_buffer_size) {
@@ -343,6 +343,8 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetMemoryHostPointerPropertiesEXT(
    VkMemoryHostPointerPropertiesEXT *pMemoryHostPointerProperties)
 {
    pMemoryHostPointerProperties->memoryTypeBits =
-      handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT ? all_memory_types : 0;
+      handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT
+         ? (1 << sparse_memory) - 1
+         : 0;
    return VK_SUCCESS;
 }

@@ -131,15 +131,15 @@ VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceMemoryProperties2(
    VkPhysicalDeviceMemoryProperties &props = pMemoryProperties->memoryProperties;
    props = {};
    // Both heaps are the system's memory, for programs that look for memory of the device and of the
-   // host. A type whose flags are a subset comes first (VkPhysicalDeviceMemoryProperties).
+   // host. A type whose flags are a subset comes first (VkPhysicalDeviceMemoryProperties), and
+   // programs choose the first one of several with equal flags.
    constexpr VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
                                           VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
                                           VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
-   props.memoryTypeCount = 2;
-   props.memoryTypes[0] = {.propertyFlags = host, .heapIndex = 1};
-   props.memoryTypes[1] = {.propertyFlags = host | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
-                           .heapIndex = 0};
-   static_assert(all_memory_types == 0b11);
+   props.memoryTypeCount = memory_types;
+   props.memoryTypes[host_memory] = {.propertyFlags = host, .heapIndex = 1};
+   props.memoryTypes[device_memory] = props.memoryTypes[sparse_memory] = {
+      .propertyFlags = host | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, .heapIndex = 0};
    props.memoryHeapCount = 2;
    props.memoryHeaps[0] = {.size = pdev->heap_size, .flags = VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
    props.memoryHeaps[1] = {.size = pdev->heap_size};

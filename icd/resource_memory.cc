@@ -17,7 +17,7 @@ void write_requirements(uint64_t size, bool is_sparse, VkMemoryRequirements2 *re
    requirements->memoryRequirements = {
       .size = align64(size, alignment),
       .alignment = alignment,
-      .memoryTypeBits = all_memory_types,
+      .memoryTypeBits = is_sparse ? 1u << sparse_memory : (1u << memory_types) - 1,
    };
    vk_foreach_struct(ext, requirements->pNext)
    {

@@ -11,11 +11,12 @@
 
 namespace weft {
 
-/// VkMemoryRequirements::memoryTypeBits of all resources: all types are the same memory.
-constexpr uint32_t all_memory_types = 0b11;
+/// The indices of memory types: the host's, the device's, and the device's whose pages may be bound
+/// to sparse resources (sparse.h). All are the same memory.
+enum MemoryType : uint32_t { host_memory, device_memory, sparse_memory, memory_types };
 
-/// The requirements of a resource of this size: any memory, not dedicated. Sparse resources are
-/// bound in whole pages.
+/// The requirements of a resource of this size, as bits of memory types: sparse resources have the
+/// last type only, and are bound in whole pages. No memory is dedicated.
 void write_requirements(uint64_t size, bool is_sparse, VkMemoryRequirements2 *);
 /// The ways to share memory by this kind of handle.
 VkExternalMemoryProperties external_memory_properties(VkExternalMemoryHandleTypeFlagBits,

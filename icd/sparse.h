@@ -6,9 +6,10 @@
 ///
 ///    addresses   │ A: pages 0, 1 │ unbound │ B: page 7 │ A: page 0 │
 ///
-/// The kernel gives a second address to pages of shared mappings only (mremap). So all device
-/// memory of a device with the feature sparseBinding is shared mappings. Unbound parts are pages of
-/// their own, because sparseResidencyBuffer lets shaders access them.
+/// The kernel gives a second address to pages of shared mappings only (mremap). So sparse resources
+/// have a memory type of their own: shared mappings, which have no huge pages by default and are
+/// slower to touch. Unbound parts are pages of their own, because sparseResidencyBuffer lets
+/// shaders access them.
 
 #pragma once
 

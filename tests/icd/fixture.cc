@@ -87,7 +87,7 @@ VkPhysicalDevice get_physical_device(VkInstance instance)
 }
 
 VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *allocator,
-                       VkDevice *device, bool robust, bool sparse)
+                       VkDevice *device, bool robust)
 {
    VkPhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT zeroed_memory = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ZERO_INITIALIZE_DEVICE_MEMORY_FEATURES_EXT,
@@ -197,11 +197,6 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
       .pNext = &features11,
    };
    vkGetPhysicalDeviceFeatures2(physical, &features);
-   // All memory of a device with sparse resources is shared mappings.
-   if (!sparse) {
-      features.features.sparseBinding = features.features.sparseResidencyBuffer = false;
-      features.features.sparseResidencyAliased = false;
-   }
    if (!robust) {
       features.features.robustBufferAccess = false;
       robustness2.robustBufferAccess2 = robustness2.nullDescriptor = false;
@@ -242,7 +237,7 @@ void IcdTest::SetUp()
    messenger = vulkan::create_messenger(instance, vulkan::messenger_info(keep_message, &messages));
 
    physical = get_physical_device(instance);
-   ASSERT_VK(create_device(physical, nullptr, &device, robust_device, sparse_device));
+   ASSERT_VK(create_device(physical, nullptr, &device, robust_device));
    vkGetDeviceQueue(device, 0, 0, &queue);
    pool = vulkan::create_command_pool(device, 0, VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT);
 }

@@ -49,10 +49,10 @@ private:
 
 VkInstance create_instance(const VkAllocationCallbacks *allocator = nullptr);
 VkPhysicalDevice get_physical_device(VkInstance);
-/// Creates a device with a queue of each family, every extension and every feature except sparse
-/// resources; optionally without robust access, or with sparse resources.
+/// Creates a device with a queue of each family, every extension and every feature; optionally
+/// without robust access.
 VkResult create_device(VkPhysicalDevice, const VkAllocationCallbacks *, VkDevice *,
-                       bool robust = true, bool sparse = false);
+                       bool robust = true);
 
 using vulkan::device_extensions;
 
@@ -114,8 +114,7 @@ protected:
    VkQueue queue = VK_NULL_HANDLE;
    VkCommandPool pool = VK_NULL_HANDLE;
    bool robust_device = true; ///< to be set before SetUp()
-   bool sparse_device = false;
-   std::string messages; ///< warnings and errors of debug messengers
+   std::string messages;      ///< warnings and errors of debug messengers
 
    /// Run in reverse order when the test ends.
    std::vector<std::function<void()>> clean_up;

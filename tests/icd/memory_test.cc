@@ -105,13 +105,15 @@ TEST_F(MemoryTest, TypesOfTheDeviceAndOfTheHost)
 {
    VkPhysicalDeviceMemoryProperties properties;
    vkGetPhysicalDeviceMemoryProperties(physical, &properties);
-   ASSERT_EQ(properties.memoryTypeCount, 2u);
+   ASSERT_EQ(properties.memoryTypeCount, 3u);
    ASSERT_EQ(properties.memoryHeapCount, 2u);
    constexpr VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
                                           VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
                                           VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
    EXPECT_EQ(properties.memoryTypes[0].propertyFlags, host);
-   EXPECT_EQ(properties.memoryTypes[1].propertyFlags, host | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+   for (const uint32_t type : {1, 2})
+      EXPECT_EQ(properties.memoryTypes[type].propertyFlags,
+                host | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
    EXPECT_EQ(properties.memoryHeaps[properties.memoryTypes[0].heapIndex].flags, 0u);
    EXPECT_EQ(properties.memoryHeaps[properties.memoryTypes[1].heapIndex].flags,
              VkMemoryHeapFlags(VK_MEMORY_HEAP_DEVICE_LOCAL_BIT));
@@ -121,7 +123,7 @@ TEST_F(MemoryTest, TypesOfTheDeviceAndOfTheHost)
    }
 }
 
-/// Memory of either type serves every buffer, and counts in both heaps: they are the same memory.
+/// Memory of each type serves every buffer, and counts in both heaps: they are the same memory.
 TEST_F(MemoryTest, EachTypeServesBuffers)
 {
    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -132,8 +134,8 @@ TEST_F(MemoryTest, EachTypeServesBuffers)
    VkMemoryRequirements requirements;
    vkGetBufferMemoryRequirements(device, buffer, &requirements);
    vkDestroyBuffer(device, buffer, nullptr);
-   EXPECT_EQ(requirements.memoryTypeBits, 0b11u);
-   for (uint32_t type = 0; type < 2; type++) {
+   EXPECT_EQ(requirements.memoryTypeBits, 0b111u);
+   for (uint32_t type = 0; type < 3; type++) {
       const auto before = budget();
       const VkMemoryAllocateInfo allocation = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                                .allocationSize = 8192,

@@ -21,13 +21,14 @@ class SparseTest : public ImageTest {
 protected:
    static constexpr VkDeviceSize page = 4096;
 
-   SparseTest() { sparse_device = true; }
+   static constexpr uint32_t memory_type = 2; ///< the only one of sparse resources
 
    Memory allocate(uint32_t pages, uint32_t filled_with)
    {
       const VkMemoryAllocateInfo info = {
          .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
          .allocationSize = pages * page,
+         .memoryTypeIndex = memory_type,
       };
       Memory memory;
       EXPECT_VK(vkAllocateMemory(device, &info, nullptr, &memory.handle));
@@ -52,6 +53,7 @@ protected:
       };
       VkBuffer buffer = VK_NULL_HANDLE;
       EXPECT_VK(vkCreateBuffer(device, &info, nullptr, &buffer));
+      EXPECT_EQ(vulkan::requirements(device, buffer).memoryTypeBits, 1u << memory_type);
       return buffer;
    }
 
@@ -168,7 +170,11 @@ TEST_F(SparseTest, MemoryOfEachKind)
    const VkBuffer buffer = make_kept_buffer(1);
    for (const void *next : {(const void *)&exported, (const void *)&replayed}) {
       const VkMemoryAllocateInfo info = {
-         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = next, .allocationSize = page};
+         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+         .pNext = next,
+         .allocationSize = page,
+         .memoryTypeIndex = memory_type,
+      };
       Memory memory;
       ASSERT_VK(vkAllocateMemory(device, &info, nullptr, &memory.handle));
       void *map = nullptr;
@@ -198,7 +204,8 @@ TEST_F(SparseTest, FreedMemoryIsZeroed)
    for (const uint32_t pages : {1u, 30u, 600u}) {
       for (uint32_t round = 0; round < 2; round++) {
          const VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                            .allocationSize = pages * page};
+                                            .allocationSize = pages * page,
+                                            .memoryTypeIndex = memory_type};
          VkDeviceMemory memory;
          ASSERT_VK(vkAllocateMemory(device, &info, nullptr, &memory));
          void *map = nullptr;
