@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Weft authors
 # SPDX-License-Identifier: MIT
-"""ci/clients' programs with a WebGPU inside: Dawn, Deno's wgpu, ONNX Runtime's."""
+"""ci/clients' programs with a WebGPU inside: Dawn, Deno's wgpu, TensorFlow.js, ONNX Runtime's."""
 
 import json
 import os
@@ -17,12 +17,14 @@ OUTPUT = SOURCE / 'build/clients'
 WEBGPU = 'webgpu@0.6.2'
 DENO = '@deno/linux-x64-glibc@2.9.6'
 ONNX_RUNTIME = 'onnxruntime-node@1.30.0'
+TFJS = [f'@tensorflow/{name}@4.22.0' for name in ('tfjs-core', 'tfjs-backend-cpu',
+                                                  'tfjs-backend-webgpu')]
 CHROMIUM_SWIFTSHADER = 'usr/lib/chromium/libvk_swiftshader.so'
 
 
-def install_npm(root, package):
-    """A package of npm with the packages that it needs, kept in the root; its folder there.
-    Scripts of packages do not run."""
+def install_npm(root, package, *more):
+    """A package of npm with others and the packages that they need, kept in the root; the folder
+    of the first there. Scripts of packages do not run."""
     name = package.rpartition('@')[0]
     folder = pathlib.PurePath('opt', package.replace('/', '+'))
     if not (root.path / folder).exists():
@@ -32,7 +34,7 @@ def install_npm(root, package):
         shutil.rmtree(unfinished, ignore_errors=True)
         installed = subprocess.run(
             ['npm', 'install', '--silent', '--no-fund', '--no-audit', '--ignore-scripts',
-             '--prefix', unfinished, package])
+             '--prefix', unfinished, package, *more])
         if installed.returncode != 0:
             fail(f'npm cannot install {package}')
         unfinished.rename(root.path / folder)
@@ -93,16 +95,29 @@ def dawn(root, arguments, driver, layers):
     return passed > 0 and failed == 0
 
 
-def wgpu_command(root):
+def deno_command(root, script, *permissions):
     deno = make_executable(root, install_npm(root, DENO) + '/deno')
-    return [deno, 'run', '--unstable-webgpu', '--allow-read',
-            f'{install_scripts(root)}/wgsl_operations.mjs']
+    return [deno, 'run', '--unstable-webgpu', '--allow-read', *permissions,
+            f'{install_scripts(root)}/{script}']
+
+
+def wgpu_command(root):
+    return deno_command(root, 'wgsl_operations.mjs')
 
 
 def wgpu(root, arguments, driver, layers):
     seed = arguments.seed or random.randrange(1, 2**32)
     passed, failed = count_checks(root, wgpu_command(root) + [str(seed)],
                                   driver | root.layers(layers) | lowered())
+    return passed > 0 and failed == 0
+
+
+def tfjs(root, arguments, driver, layers):
+    seed = arguments.seed or random.randrange(1, 2**32)
+    packages = os.path.dirname(install_npm(root, *TFJS))
+    passed, failed = count_checks(
+        root, deno_command(root, 'tfjs_operations.mjs', '--allow-env') + [packages, str(seed)],
+        driver | root.layers(layers) | lowered())
     return passed > 0 and failed == 0
 
 

@@ -8,6 +8,7 @@
 
 import {createRequire} from 'node:module';
 import {TYPES, randomGenerator} from './component_types.mjs';
+import {normalisedError} from './normalised_error.mjs';
 import {modelOf} from './onnx_model.mjs';
 
 const [folder, seed = Math.floor(Math.random() * 2 ** 32)] = process.argv.slice(2);
@@ -79,15 +80,6 @@ async function compute(operation, values, provider) {
     operation.inputs.map((input, i) => [`${i}`, tensorOf(input, values[i])]));
   const {result} = await session.run(feeds);
   return numbersOf(result);
-}
-
-function normalisedError(got, expected) {
-  let error = 0, norm = 0;
-  for (let i = 0; i < expected.length; i++) {
-    error += (got[i] - expected[i]) ** 2;
-    norm += expected[i] ** 2;
-  }
-  return got.length === expected.length ? error / norm : NaN;
 }
 
 let passed = 0, failed = 0;
