@@ -89,6 +89,7 @@ struct Load {
 struct Interval {
    std::vector<Load> loads;
    std::vector<nir_src *> factors; ///< of the products, from these loads
+   bool has_other_loads = false;   ///< of tiles that lie in shared memory too
 };
 
 /// Finds the intervals of a shader, and the variables whose accesses all lie in them.
@@ -140,9 +141,12 @@ private:
    void add_load(nir_intrinsic_instr *instr)
    {
       const auto tile = shared_tile(instr->src[0]);
-      if (!current || !may_load || !tile ||
-          nir_intrinsic_memory_modes(instr) != nir_var_mem_shared || is_loaded(*tile))
+      if (!current || !may_load)
          return;
+      if (!tile || nir_intrinsic_memory_modes(instr) != nir_var_mem_shared || is_loaded(*tile)) {
+         current->has_other_loads |= weft_is_shared_tile(instr->src[0]);
+         return;
+      }
       current->loads.push_back({instr, *tile});
       uses_inside[tile->first]++;
    }
@@ -224,6 +228,8 @@ public:
    /// Divides the interval's loads. Whether it has enough that are the same.
    bool share(const Interval &interval, const Intervals &intervals)
    {
+      if (interval.has_other_loads)
+         return false;
       const std::vector<Sharing> all = find(interval, intervals);
       uint32_t saved = 0;
       for (const Sharing &sharing : all)
@@ -237,6 +243,7 @@ public:
       barrier = &workgroup_barrier(&b)->instr;
       for (const Sharing &sharing : all)
          use(sharing, interval);
+      move_others(all, interval);
       return true;
    }
 
@@ -292,6 +299,22 @@ private:
             b.cursor = nir_after_instr(&load->instr);
          }
          nir_pop_if(&b, nullptr);
+      }
+   }
+
+   /// All subgroups load their own tiles to the same place, from which they multiply before another
+   /// subgroup runs. So these loads must come after the barrier.
+   void move_others(const std::vector<Sharing> &all, const Interval &interval)
+   {
+      nir_instr *last = barrier;
+      for (const Load &load : interval.loads) {
+         const bool is_divided = std::ranges::any_of(all, [&](const Sharing &sharing) {
+            return sharing.loads[0].tile.first == load.tile.first;
+         });
+         if (is_divided)
+            continue;
+         nir_instr_move(nir_after_instr(last), &load.instr->instr);
+         last = &load.instr->instr;
       }
    }
 

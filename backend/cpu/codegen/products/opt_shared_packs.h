@@ -24,7 +24,8 @@ namespace weft::cpu {
 ///
 /// A barrier of the workgroup comes before the loads, so all subgroups reach the new barrier too,
 /// and no product still reads the tiles. Nothing else may write memory between the barrier and the
-/// loads. The places in shared memory must follow from the subgroup's number alone.
+/// loads. The places in shared memory must follow from the subgroup's number alone. A subgroup's
+/// other loads move behind the new barrier, because all subgroups load them to the same place.
 ///
 /// Must come after opt_product_order() and opt_product_depth(), whose shared tiles it replaces. The
 /// new tiles take at most `bytes`.
