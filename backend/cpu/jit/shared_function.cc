@@ -20,7 +20,7 @@
 
 #include <unistd.h>
 
-#include <cstring>
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <utility>
@@ -137,8 +137,7 @@ public:
    uint64_t number()
    {
       uint64_t value = 0;
-      const std::span<const std::byte> text = take(sizeof(value));
-      std::memcpy(&value, text.data(), text.size());
+      std::ranges::copy(take(sizeof(value)), std::as_writable_bytes(std::span(&value, 1)).begin());
       return value;
    }
    std::span<const std::byte> text() { return take(number()); }
