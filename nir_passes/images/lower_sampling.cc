@@ -6,6 +6,7 @@
 #include "nir_passes/images/converted_sampling.h"
 #include "nir_passes/images/sampling.h"
 #include "nir_passes/images/texel_descriptor.h"
+#include "nir_passes/implicit_gradients.h"
 
 #include "compiler/nir/nir_builder.h"
 
@@ -31,6 +32,7 @@ nir_deref_instr *deref_of(nir_tex_instr *tex, nir_tex_src_type type)
 
 Lookup operands_of(nir_tex_instr *tex)
 {
+   const bool is_explicit = tex->op == nir_texop_txd;
    return {
       .coordinates = source(tex, nir_tex_src_coord),
       .lod = source(tex, nir_tex_src_lod),
@@ -39,8 +41,8 @@ Lookup operands_of(nir_tex_instr *tex)
       .comparator = source(tex, nir_tex_src_comparator),
       .offset = source(tex, nir_tex_src_offset),
       .sample = source(tex, nir_tex_src_ms_index),
-      .gradient_x = source(tex, nir_tex_src_ddx),
-      .gradient_y = source(tex, nir_tex_src_ddy),
+      .gradient_x = source(tex, is_explicit ? nir_tex_src_ddx : implicit_ddx),
+      .gradient_y = source(tex, is_explicit ? nir_tex_src_ddy : implicit_ddy),
       .gathered = tex->op == nir_texop_tg4 ? std::optional(unsigned(tex->component)) : std::nullopt,
       .type = tex->dest_type,
    };

@@ -3,6 +3,8 @@
 
 #include "nir_passes/workgroups/lower_derivatives.h"
 
+#include "nir_passes/implicit_gradients.h"
+
 #include "compiler/nir/nir_builder.h"
 
 namespace weft {
@@ -66,10 +68,10 @@ bool lower_sample(nir_builder *b, nir_tex_instr *tex)
    /* Samples have the layer as their last coordinate; queries do not take it. */
    const bool has_layer = tex->is_array && tex->op != nir_texop_lod;
    coordinates = nir_trim_vector(b, coordinates, tex->coord_components - has_layer);
-   nir_tex_instr_add_src(tex, nir_tex_src_ddx, coarse_derivative(b, coordinates, Axis::x));
-   nir_tex_instr_add_src(tex, nir_tex_src_ddy, coarse_derivative(b, coordinates, Axis::y));
-   if (tex->op != nir_texop_lod)
-      tex->op = nir_texop_txd;
+   nir_def *x = coarse_derivative(b, coordinates, Axis::x);
+   nir_def *y = coarse_derivative(b, coordinates, Axis::y);
+   nir_tex_instr_add_src(tex, implicit_ddx, x);
+   nir_tex_instr_add_src(tex, implicit_ddy, y);
    return true;
 }
 

@@ -126,15 +126,9 @@ TEST_F(MemoryTest, TypesOfTheDeviceAndOfTheHost)
 /// Memory of each type serves every buffer, and counts in both heaps: they are the same memory.
 TEST_F(MemoryTest, EachTypeServesBuffers)
 {
-   VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                              .size = 8192,
-                              .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
-   VkBuffer buffer = VK_NULL_HANDLE;
-   ASSERT_VK(vkCreateBuffer(device, &info, nullptr, &buffer));
-   VkMemoryRequirements requirements;
-   vkGetBufferMemoryRequirements(device, buffer, &requirements);
+   const VkBuffer buffer = vulkan::create_buffer(device, 8192, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+   EXPECT_EQ(vulkan::requirements(device, buffer).memoryTypeBits, 0b111u);
    vkDestroyBuffer(device, buffer, nullptr);
-   EXPECT_EQ(requirements.memoryTypeBits, 0b111u);
    for (uint32_t type = 0; type < 3; type++) {
       const auto before = budget();
       const VkMemoryAllocateInfo allocation = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
