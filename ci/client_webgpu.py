@@ -9,7 +9,7 @@ import random
 import shutil
 import subprocess
 
-from client_root import SOURCE, count_checks, fail, lowered
+from client_root import SOURCE, check, count_checks, fail, lowered
 
 TESTS = SOURCE / 'tests/clients'
 OUTPUT = SOURCE / 'build/clients'
@@ -106,19 +106,14 @@ def wgpu_command(root):
 
 
 def wgpu(root, arguments, driver, layers):
-    seed = arguments.seed or random.randrange(1, 2**32)
-    passed, failed = count_checks(root, wgpu_command(root) + [str(seed)],
-                                  driver | root.layers(layers) | lowered())
-    return passed > 0 and failed == 0
+    return check(root, arguments, wgpu_command(root), driver | root.layers(layers) | lowered())
 
 
 def tfjs(root, arguments, driver, layers):
-    seed = arguments.seed or random.randrange(1, 2**32)
     packages = os.path.dirname(install_npm(root, *TFJS))
-    passed, failed = count_checks(
-        root, deno_command(root, 'tfjs_operations.mjs', '--allow-env') + [packages, str(seed)],
-        driver | root.layers(layers) | lowered())
-    return passed > 0 and failed == 0
+    return check(root, arguments,
+                 deno_command(root, 'tfjs_operations.mjs', '--allow-env') + [packages],
+                 driver | root.layers(layers) | lowered())
 
 
 def onnx_command(root):
@@ -127,7 +122,4 @@ def onnx_command(root):
 
 
 def onnx(root, arguments, driver, layers):
-    seed = arguments.seed or random.randrange(1, 2**32)
-    passed, failed = count_checks(root, onnx_command(root) + [str(seed)],
-                                  driver | root.layers(layers) | lowered())
-    return passed > 0 and failed == 0
+    return check(root, arguments, onnx_command(root), driver | root.layers(layers) | lowered())
