@@ -202,7 +202,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateImageView(VkDevice _device,
                 all = {0, image->level(vk.base_mip_level).slices},
                 stored = {vk.storage.z_slice_offset, vk.storage.z_slice_count};
    view->sampled = describe(*view, *format, is_3d ? all : layers);
-   view->stored = describe(*view, *format, is_3d ? stored : layers).image;
+   view->stored = is_3d ? describe(*view, *format, stored).image : view->sampled.image;
    *pView = ImageView_to_handle(view);
    return VK_SUCCESS;
 }

@@ -108,10 +108,12 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    /* Must run before the first loop is unrolled. */
    RUN(run, choose_unrolling, W);
 
-   /* Must come before optimizations, which know nothing of gradients. */
-   const nir_lower_tex_options projections = projection_options();
-   RUN(run, nir_lower_tex, &projections);
-   RUN(run, lower_derivatives);
+   /* Must come before optimizations, which know nothing of gradients. Few shaders have any. */
+   if (run.nir->info.derivative_group != DERIVATIVE_GROUP_NONE) {
+      const nir_lower_tex_options projections = projection_options();
+      RUN(run, nir_lower_tex, &projections);
+      RUN(run, lower_derivatives);
+   }
 
    /* System values become the subgroup's ids. */
    RUN(run, nir_lower_system_values);
