@@ -168,14 +168,7 @@ protected:
 
    VkQueryPool make_queries(uint32_t count)
    {
-      VkQueryPoolCreateInfo info = {
-         .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-         .queryType = VK_QUERY_TYPE_TIMESTAMP,
-         .queryCount = count,
-      };
-      VkQueryPool queries = VK_NULL_HANDLE;
-      EXPECT_VK(vkCreateQueryPool(device, &info, nullptr, &queries));
-      clean_up.push_back([this, queries] { vkDestroyQueryPool(device, queries, nullptr); });
+      const VkQueryPool queries = make_query_pool(VK_QUERY_TYPE_TIMESTAMP, count);
       vkResetQueryPool(device, queries, 0, count);
       return queries;
    }

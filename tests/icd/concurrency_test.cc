@@ -106,14 +106,7 @@ TEST_F(ConcurrencyTest, QueriesAreWaitedForBeforeTheyAreWritten)
 /// Threads that signal, wait for and read the same timeline, while the queue does too.
 TEST_F(ConcurrencyTest, ThreadsMeetAtATimeline)
 {
-   VkSemaphoreTypeCreateInfo type = {
-      .sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
-   };
-   VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
-   VkSemaphore semaphore;
-   ASSERT_VK(vkCreateSemaphore(device, &info, nullptr, &semaphore));
-   clean_up.push_back([this, semaphore] { vkDestroySemaphore(device, semaphore, nullptr); });
+   const VkSemaphore semaphore = make_timeline();
 
    // The host signals odd values, the queue the even ones.
    constexpr uint64_t last = 100;

@@ -143,13 +143,7 @@ TEST_F(ConcurrencyTest, ALostDeviceSaysSoEverywhere)
                 VK_ERROR_DEVICE_LOST);
    });
    // So does a thread that waits for a semaphore that only a later submission could signal.
-   VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                     .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-   VkSemaphoreCreateInfo semaphore_info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
-                                           .pNext = &type};
-   VkSemaphore semaphore;
-   ASSERT_VK(vkCreateSemaphore(device, &semaphore_info, nullptr, &semaphore));
-   clean_up.push_back([this, semaphore] { vkDestroySemaphore(device, semaphore, nullptr); });
+   const VkSemaphore semaphore = make_timeline();
    WaitingThread patient([&] {
       const uint64_t value = 5;
       VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,

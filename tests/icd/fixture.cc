@@ -361,6 +361,36 @@ VkPipeline IcdTest::make_pipeline(const std::string &glsl, const PipelineRecipe 
    return pipeline;
 }
 
+VkQueryPool IcdTest::make_query_pool(VkQueryType type, uint32_t count,
+                                     VkQueryPipelineStatisticFlags statistics)
+{
+   const VkQueryPoolCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+      .queryType = type,
+      .queryCount = count,
+      .pipelineStatistics = statistics,
+   };
+   VkQueryPool queries = VK_NULL_HANDLE;
+   EXPECT_VK(vkCreateQueryPool(device, &info, nullptr, &queries));
+   clean_up.push_back([this, queries] { vkDestroyQueryPool(device, queries, nullptr); });
+   return queries;
+}
+
+VkSemaphore IcdTest::make_timeline(uint64_t value)
+{
+   const VkSemaphoreTypeCreateInfo type = {
+      .sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
+      .initialValue = value,
+   };
+   const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+                                       .pNext = &type};
+   VkSemaphore semaphore = VK_NULL_HANDLE;
+   EXPECT_VK(vkCreateSemaphore(device, &info, nullptr, &semaphore));
+   clean_up.push_back([this, semaphore] { vkDestroySemaphore(device, semaphore, nullptr); });
+   return semaphore;
+}
+
 VkCommandBuffer IcdTest::begin(VkCommandBufferLevel level, VkCommandBufferUsageFlags flags)
 {
    return vulkan::begin_commands(device, pool, flags, level);

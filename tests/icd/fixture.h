@@ -99,6 +99,9 @@ protected:
    VkPipeline make_pipeline(const std::string &glsl, const PipelineRecipe &recipe,
                             VkPipelineLayout layout);
 
+   VkQueryPool make_query_pool(VkQueryType, uint32_t count, VkQueryPipelineStatisticFlags = 0);
+   VkSemaphore make_timeline(uint64_t value = 0);
+
    VkCommandBuffer begin(VkCommandBufferLevel level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                          VkCommandBufferUsageFlags flags = 0);
    /// Submits a recorded command buffer.

@@ -3,19 +3,18 @@
 
 /// The two queue families of WEFT_QUEUE=graphics, and the objects of graphics that need no draws.
 
-#include "tests/icd/concurrency_fixture.h"
+#include "tests/icd/dispatch_fixture.h"
 
-#include <algorithm>
 #include <array>
 #include <numeric>
 
 namespace weft::icd_test {
 
-class QueueFamilyTest : public IcdTest {
+class QueueFamilyTest : public DispatchTest {
 protected:
    void SetUp() override
    {
-      IcdTest::SetUp();
+      DispatchTest::SetUp();
       vkGetDeviceQueue(device, 1, 0, &other_queue);
       other_pool = vulkan::create_command_pool(device, 1, 0);
    }
@@ -24,66 +23,20 @@ protected:
    {
       vkDeviceWaitIdle(device);
       vkDestroyCommandPool(device, other_pool, nullptr);
-      IcdTest::TearDown();
+      DispatchTest::TearDown();
    }
 
-   VkSemaphore make_timeline()
-   {
-      const VkSemaphoreTypeCreateInfo type = {
-         .sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-         .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
-      };
-      const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
-                                          .pNext = &type};
-      VkSemaphore semaphore = VK_NULL_HANDLE;
-      EXPECT_VK(vkCreateSemaphore(device, &info, nullptr, &semaphore));
-      clean_up.push_back([this, semaphore] { vkDestroySemaphore(device, semaphore, nullptr); });
-      return semaphore;
-   }
-
+   /// A new command buffer of a family, to which the pipeline and the set are bound.
    VkCommandBuffer begin_in(VkCommandPool from, VkCommandBufferUsageFlags flags = 0)
    {
-      const VkCommandBufferAllocateInfo info = {
-         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-         .commandPool = from,
-         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-         .commandBufferCount = 1,
-      };
-      VkCommandBuffer cmd = VK_NULL_HANDLE;
-      EXPECT_VK(vkAllocateCommandBuffers(device, &info, &cmd));
-      const VkCommandBufferBeginInfo begin_info = {
-         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO, .flags = flags};
-      EXPECT_VK(vkBeginCommandBuffer(cmd, &begin_info));
+      const VkCommandBuffer cmd = vulkan::begin_commands(device, from, flags);
+      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
       return cmd;
    }
 
    VkQueue other_queue = VK_NULL_HANDLE;
    VkCommandPool other_pool = VK_NULL_HANDLE;
-};
-
-/// A pipeline that multiplies each number by 3 and adds a push constant, so that the order of
-/// dispatches shows in the result.
-struct Steps {
-   static constexpr uint32_t words = 1024;
-   VkPipelineLayout layout = VK_NULL_HANDLE;
-   VkPipeline pipeline = VK_NULL_HANDLE;
-   VkDescriptorSet set = VK_NULL_HANDLE;
-
-   void record(VkCommandBuffer cmd, uint32_t addend) const
-   {
-      const VkMemoryBarrier barrier = {
-         .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-         .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
-         .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
-      };
-      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-      vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
-      vkCmdPushConstants(cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &addend);
-      vkCmdPipelineBarrier(cmd, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                           VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0,
-                           nullptr);
-      vkCmdDispatch(cmd, words / 64, 1, 1);
-   }
 };
 
 TEST_F(QueueFamilyTest, GraphicsAndComputeAlone)
@@ -102,20 +55,15 @@ TEST_F(QueueFamilyTest, GraphicsAndComputeAlone)
 /// Each step waits for the one before it, which the other queue runs.
 TEST_F(QueueFamilyTest, QueuesWaitForEachOther)
 {
-   constexpr uint32_t steps = 40;
-   const TestBuffer buffer = make_buffer(Steps::words * 4);
-   std::iota(buffer.as().begin(), buffer.as().end(), 7);
-   const PipelineRecipe recipe = {
-      .sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})}, .push_bytes = 4};
-   Steps step = {.layout = make_layout(recipe)};
-   step.pipeline = make_pipeline(R"(
-layout(local_size_x = 64) in;
-layout(push_constant) uniform Push { uint addend; };
-layout(set = 0, binding = 0) buffer Out { uint data[]; };
-void main() { data[gl_GlobalInvocationID.x] = data[gl_GlobalInvocationID.x] * 3 + addend; })",
-                                 recipe, step.layout);
-   step.set = make_set(recipe.sets[0]);
-   write_buffer(step.set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffer);
+   constexpr uint32_t steps = 40, words = 1024;
+   // The order of dispatches shows in the result.
+   use_one_buffer(R"(
+      layout(local_size_x = 64) in;
+      layout(push_constant) uniform Push { uint addend; };
+      layout(set = 0, binding = 0) buffer Out { uint data[]; };
+      void main() { data[gl_GlobalInvocationID.x] = data[gl_GlobalInvocationID.x] * 3 + addend; })",
+                  words * 4, 4);
+   std::iota(out.as().begin(), out.as().end(), 7);
 
    const VkSemaphore timeline = make_timeline();
    const std::array queues = {queue, other_queue};
@@ -125,7 +73,8 @@ void main() { data[gl_GlobalInvocationID.x] = data[gl_GlobalInvocationID.x] * 3 
    for (const uint32_t parity : {1u, 0u}) {
       for (uint32_t i = parity; i < steps; i += 2) {
          const VkCommandBuffer cmd = begin_in(pools[parity]);
-         step.record(cmd, i);
+         vkCmdPushConstants(cmd, layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, 4, &i);
+         vkCmdDispatch(cmd, words / 64, 1, 1);
          ASSERT_VK(vkEndCommandBuffer(cmd));
          const VkSemaphoreSubmitInfo wait = {
             .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
@@ -150,41 +99,32 @@ void main() { data[gl_GlobalInvocationID.x] = data[gl_GlobalInvocationID.x] * 3 
       }
    }
    ASSERT_VK(vkDeviceWaitIdle(device));
-   for (uint32_t word = 0; word < Steps::words; word++) {
+   for (uint32_t word = 0; word < words; word++) {
       uint32_t expected = word + 7;
       for (uint32_t i = 0; i < steps; i++)
          expected = expected * 3 + i;
-      ASSERT_EQ(buffer.as()[word], expected) << word;
+      ASSERT_EQ(out.as()[word], expected) << word;
    }
 }
 
-/// One command buffer runs in both queues at the same time.
-TEST_F(QueueFamilyTest, QueuesShareACommandBuffer)
+/// Both queues run one pipeline at the same time.
+TEST_F(QueueFamilyTest, QueuesShareAPipeline)
 {
    constexpr uint32_t rounds = 20, groups = 64;
-   const TestBuffer buffer = make_buffer(4);
-   const PipelineRecipe recipe = {
-      .sets = {make_set_layout({binding(0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})}};
-   const VkPipelineLayout layout = make_layout(recipe);
-   const VkPipeline pipeline = make_pipeline(R"(
-layout(local_size_x = 64) in;
-layout(set = 0, binding = 0) buffer Out { uint sum; };
-shared uint scratch[64];
-void main()
-{
-   scratch[gl_LocalInvocationID.x] = gl_LocalInvocationID.x;
-   barrier();
-   atomicAdd(sum, scratch[63 - gl_LocalInvocationID.x]);
-})",
-                                             recipe, layout);
-   const VkDescriptorSet set = make_set(recipe.sets[0]);
-   write_buffer(set, 0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, buffer);
+   use_one_buffer(R"(
+      layout(local_size_x = 64) in;
+      layout(set = 0, binding = 0) buffer Out { uint sum; };
+      shared uint scratch[64];
+      void main()
+      {
+         scratch[gl_LocalInvocationID.x] = gl_LocalInvocationID.x;
+         barrier();
+         atomicAdd(sum, scratch[63 - gl_LocalInvocationID.x]);
+      })",
+                  4);
    VkCommandBuffer cmds[2];
    for (uint32_t i = 0; i < 2; i++) {
       cmds[i] = begin_in(i ? other_pool : pool, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
-      vkCmdBindPipeline(cmds[i], VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
-      vkCmdBindDescriptorSets(cmds[i], VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0,
-                              nullptr);
       vkCmdDispatch(cmds[i], groups, 1, 1);
       ASSERT_VK(vkEndCommandBuffer(cmds[i]));
    }
@@ -199,20 +139,13 @@ void main()
       }
    }
    ASSERT_VK(vkDeviceWaitIdle(device));
-   EXPECT_EQ(buffer.as()[0], 2 * rounds * groups * (63 * 64 / 2));
+   EXPECT_EQ(out.as()[0], 2 * rounds * groups * (63 * 64 / 2));
 }
 
 /// Nothing is drawn, so occlusion queries count nothing.
 TEST_F(QueueFamilyTest, OcclusionQueriesAreZero)
 {
-   const VkQueryPoolCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-      .queryType = VK_QUERY_TYPE_OCCLUSION,
-      .queryCount = 2,
-   };
-   VkQueryPool queries = VK_NULL_HANDLE;
-   ASSERT_VK(vkCreateQueryPool(device, &info, nullptr, &queries));
-   clean_up.push_back([this, queries] { vkDestroyQueryPool(device, queries, nullptr); });
+   const VkQueryPool queries = make_query_pool(VK_QUERY_TYPE_OCCLUSION, 2);
    vkResetQueryPool(device, queries, 0, 2);
    const VkCommandBuffer cmd = begin();
    vkCmdBeginQuery(cmd, queries, 1, 0);

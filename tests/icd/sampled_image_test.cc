@@ -286,4 +286,54 @@ TEST_F(SampledImageTest, ImagesHaveOneSampleAndOneDescriptor)
    EXPECT_EQ(descriptors.combinedImageSamplerDescriptorCount, 1u);
 }
 
+/// VK_EXT_image_sliced_view_of_3d: some slices of a level are a storage image. All of them are
+/// sampled.
+TEST_F(SampledImageTest, SlicedViews)
+{
+   constexpr uint32_t side = 8, depth = 6, words = side * side * depth;
+   const TestImage image =
+      make_image({.type = VK_IMAGE_TYPE_3D,
+                  .extent = {2 * side, 2 * side, 2 * depth},
+                  .levels = 2,
+                  .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT});
+   const TestBuffer before = make_random_buffer(words * 4), after = make_buffer(words * 4);
+   fill(image, before, 1);
+   const VkImageViewSlicedCreateInfoEXT slices = {
+      .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_SLICED_CREATE_INFO_EXT,
+      .sliceOffset = 2,
+      .sliceCount = 3,
+   };
+   const VkImageView view = make_image_view(image, VK_IMAGE_VIEW_TYPE_3D, 1, 0, 1, 1, {}, &slices);
+   // Stores to the slices before and behind the view have no effect.
+   run_shader(R"(
+      layout(local_size_x = 8, local_size_y = 8) in;
+      layout(binding = 0, r32ui) uniform uimage3D image;
+      void main()
+      {
+         ivec3 p = ivec3(gl_GlobalInvocationID) - ivec3(0, 0, 3);
+         uint old = imageLoad(image, p).x;
+         imageStore(image, p, uvec4(old + imageSize(image).z));
+      })",
+              {view}, {}, {1, 1, 9});
+   read_back(image, after, 1);
+   for (uint32_t i = 0; i < words; ++i) {
+      const uint32_t z = i / (side * side);
+      ASSERT_EQ(after.as()[i], before.as()[i] + (z >= 2 && z < 5 ? 3 : 0)) << i;
+   }
+
+   const TestBuffer sampled = make_buffer(8);
+   run_with(R"(
+      layout(local_size_x = 1) in;
+      layout(binding = 0) uniform utexture3D image;
+      layout(binding = 1) buffer Out { uint data[]; };
+      void main()
+      {
+         data[0] = textureSize(image, 0).z;
+         data[1] = texelFetch(image, ivec3(1, 2, 5), 0).x;
+      })",
+            view, sampled);
+   EXPECT_EQ(sampled.as()[0], depth);
+   EXPECT_EQ(sampled.as()[1], after.as()[1 + 2 * side + 5 * side * side]);
+}
+
 } // namespace weft::icd_test

@@ -224,12 +224,7 @@ TEST_F(SparseTest, BindsAreOrderedBySemaphores)
    memory.words[page / 4] = 2;
    const VkBuffer buffer = make_kept_buffer(1);
    bind(buffer, {part(0, 1, memory)});
-   const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                           .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-   const VkSemaphoreCreateInfo create = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
-                                         .pNext = &type};
-   VkSemaphore semaphore = VK_NULL_HANDLE;
-   ASSERT_VK(vkCreateSemaphore(device, &create, nullptr, &semaphore));
+   const VkSemaphore semaphore = make_timeline();
    const uint64_t before = 1, after = 2;
    const VkTimelineSemaphoreSubmitInfo values = {
       .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
@@ -264,7 +259,6 @@ TEST_F(SparseTest, BindsAreOrderedBySemaphores)
                                      .pValues = &after};
    EXPECT_VK(vkWaitSemaphores(device, &wait, wait_limit));
    EXPECT_EQ(pages_of(buffer, 1), Words{2});
-   vkDestroySemaphore(device, semaphore, nullptr);
 }
 
 TEST_F(SparseTest, AddressesCanBeReplayed)

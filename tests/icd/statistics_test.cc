@@ -19,16 +19,7 @@ protected:
 
    VkQueryPool make_pool(uint32_t count, VkQueryPipelineStatisticFlags statistics)
    {
-      const VkQueryPoolCreateInfo info = {
-         .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-         .queryType = VK_QUERY_TYPE_PIPELINE_STATISTICS,
-         .queryCount = count,
-         .pipelineStatistics = statistics,
-      };
-      VkQueryPool queries = VK_NULL_HANDLE;
-      EXPECT_VK(vkCreateQueryPool(device, &info, nullptr, &queries));
-      clean_up.push_back([this, queries] { vkDestroyQueryPool(device, queries, nullptr); });
-      return queries;
+      return make_query_pool(VK_QUERY_TYPE_PIPELINE_STATISTICS, count, statistics);
    }
 
    /// A shader with workgroups of 3 x 2 x 5.

@@ -235,23 +235,15 @@ TEST_F(EventTest, QueueWaitsForAll)
 
 class TimestampTest : public IcdTest {
 protected:
-   VkQueryPool make_query_pool(uint32_t count)
+   VkQueryPool make_timestamps(uint32_t count)
    {
-      VkQueryPoolCreateInfo info = {
-         .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
-         .queryType = VK_QUERY_TYPE_TIMESTAMP,
-         .queryCount = count,
-      };
-      VkQueryPool queries;
-      EXPECT_VK(vkCreateQueryPool(device, &info, nullptr, &queries));
-      clean_up.push_back([this, queries] { vkDestroyQueryPool(device, queries, nullptr); });
-      return queries;
+      return make_query_pool(VK_QUERY_TYPE_TIMESTAMP, count);
    }
 };
 
 TEST_F(TimestampTest, RisesAndIsNotReadyBefore)
 {
-   VkQueryPool queries = make_query_pool(4);
+   VkQueryPool queries = make_timestamps(4);
    vkResetQueryPool(device, queries, 0, 4);
    uint64_t values[4][2] = {};
    EXPECT_EQ(vkGetQueryPoolResults(device, queries, 0, 4, sizeof(values), values, 16,
@@ -286,7 +278,7 @@ TEST_F(TimestampTest, RisesAndIsNotReadyBefore)
 
 TEST_F(TimestampTest, ResetOnTheQueue)
 {
-   VkQueryPool queries = make_query_pool(2);
+   VkQueryPool queries = make_timestamps(2);
    VkCommandBuffer cmd = begin();
    vkCmdResetQueryPool(cmd, queries, 0, 2);
    vkCmdWriteTimestamp(cmd, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, queries, 0);
@@ -301,7 +293,7 @@ TEST_F(TimestampTest, ResetOnTheQueue)
 
 TEST_F(TimestampTest, AgreesWithCalibratedTimestamps)
 {
-   VkQueryPool queries = make_query_pool(1);
+   VkQueryPool queries = make_timestamps(1);
    auto calibrate =
       device_function<PFN_vkGetCalibratedTimestampsEXT>("vkGetCalibratedTimestampsEXT");
    ASSERT_NE(calibrate, nullptr);
@@ -326,7 +318,7 @@ TEST_F(TimestampTest, AgreesWithCalibratedTimestamps)
 TEST_F(TimestampTest, ResultsLieWhereTheyAreAskedFor)
 {
    constexpr uint32_t count = 5;
-   VkQueryPool queries = make_query_pool(count);
+   VkQueryPool queries = make_timestamps(count);
    VkCommandBuffer cmd = begin();
    vkCmdResetQueryPool(cmd, queries, 0, count);
    for (const uint32_t written : {0u, 1u, 3u, 4u})
@@ -375,7 +367,7 @@ TEST_F(TimestampTest, ResultsLieWhereTheyAreAskedFor)
 TEST_F(TimestampTest, ResetsOfRanges)
 {
    constexpr uint32_t count = 6;
-   VkQueryPool queries = make_query_pool(count);
+   VkQueryPool queries = make_timestamps(count);
    for (const bool on_host : {false, true}) {
       VkCommandBuffer cmd = begin();
       vkCmdResetQueryPool(cmd, queries, 0, count);

@@ -102,6 +102,20 @@ protected:
       return executor.dispatch(program, state, test.done.groups);
    }
 
+   /// Dispatches a program that a subgroup leaves in 15 workgroups. Each subgroup must run once.
+   template <typename Meeting>
+   void check(Meeting &test, const Program &program, uint32_t order)
+   {
+      DispatchState state = state_of(test);
+      std::ranges::copy(test.base, state.base_workgroup);
+      Executor meeting(GetParam(), order);
+      ASSERT_TRUE(meeting.dispatch(program, state, test.groups));
+      for (const std::atomic<uint32_t> &count : test.counts)
+         ASSERT_EQ(count, 1u);
+      EXPECT_EQ(test.strays + test.wrong, 0u);
+      EXPECT_EQ(test.by_plain, 15 * subgroups);
+   }
+
    Executor executor{GetParam(), 0};
 };
 
@@ -251,15 +265,8 @@ TEST_P(RunsLeftSubgroups, WithTheirWholeWorkgroup)
             test.leaves = [=](uint32_t workgroup, uint32_t subgroup, bool behind) {
                return workgroup % 20 == 7 && subgroup == who && behind == where;
             };
-            DispatchState state = state_of(test);
-            std::ranges::copy(test.base, state.base_workgroup);
-            Executor meeting(GetParam(), order);
-            const Leaving program;
-            ASSERT_TRUE(meeting.dispatch(program, state, test.groups));
-            for (const std::atomic<uint32_t> &count : test.counts)
-               ASSERT_EQ(count, 1u) << who << where;
-            EXPECT_EQ(test.strays + test.wrong, 0u);
-            EXPECT_EQ(test.by_plain, 15 * subgroups);
+            SCOPED_TRACE(testing::Message() << "subgroup " << who << " at " << where);
+            check(test, Leaving(), order);
          }
       }
    }
@@ -323,15 +330,8 @@ TEST_P(RunsLeftSubgroups, WithAllTheirSteps)
             SteppedMeeting test({300, 1, 1}, {7, 5, 3}, subgroups);
             test.who = who;
             test.where = where;
-            DispatchState state = state_of(test);
-            std::ranges::copy(test.base, state.base_workgroup);
-            Executor meeting(GetParam(), order);
-            const SteppedLeaving program;
-            ASSERT_TRUE(meeting.dispatch(program, state, test.groups));
-            for (const std::atomic<uint32_t> &count : test.counts)
-               ASSERT_EQ(count, 1u) << who << where;
-            EXPECT_EQ(test.strays + test.wrong, 0u);
-            EXPECT_EQ(test.by_plain, 15 * subgroups);
+            SCOPED_TRACE(testing::Message() << "subgroup " << who << " at " << where);
+            check(test, SteppedLeaving(), order);
          }
       }
    }
