@@ -57,6 +57,7 @@ struct ClearAttachment : Command {
    uint32_t color; ///< number of the color attachment
    VkClearValue value;
    Area area;
+   bool is_load; ///< a load operation, to which no condition applies
 };
 
 struct EndRendering : Command {};
@@ -159,7 +160,7 @@ bool run_clear(Queue *queue, const Command *command)
 {
    auto *c = static_cast<const ClearAttachment *>(command);
    auto *rendering = static_cast<const BeginRendering *>(queue->rendering);
-   if (!rendering)
+   if (!rendering || (queue->discards && !c->is_load))
       return true;
    TexelBytes texel = {};
    if (c->aspects & VK_IMAGE_ASPECT_COLOR_BIT && c->color < max_colors) {
@@ -213,7 +214,7 @@ Resolved resolved_of(const VkRenderingAttachmentInfo *info, VkImageAspectFlagBit
 }
 
 void record_clear(CommandBuffer *cmd, VkImageAspectFlags aspects, uint32_t color,
-                  const VkClearValue &value, const Area &area)
+                  const VkClearValue &value, const Area &area, bool is_load)
 {
    auto *command = record<ClearAttachment>(cmd);
    if (!command)
@@ -223,6 +224,7 @@ void record_clear(CommandBuffer *cmd, VkImageAspectFlags aspects, uint32_t color
    command->color = color;
    command->value = value;
    command->area = area;
+   command->is_load = is_load;
 }
 
 } // namespace
@@ -257,7 +259,7 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdBeginRendering(VkCommandBuffer commandBuffer,
    const auto load = [&](const VkRenderingAttachmentInfo *info, VkImageAspectFlags aspect,
                          uint32_t color) {
       if (info && info->imageView && info->loadOp == VK_ATTACHMENT_LOAD_OP_CLEAR)
-         record_clear(cmd, aspect, color, info->clearValue, area);
+         record_clear(cmd, aspect, color, info->clearValue, area, true);
    };
    for (uint32_t i = 0; i < count; i++)
       load(&pInfo->pColorAttachments[i], VK_IMAGE_ASPECT_COLOR_BIT, i);
@@ -283,6 +285,6 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdClearAttachments(VkCommandBuffer commandBuffe
       for (uint32_t r = 0; r < rectCount; r++)
          record_clear(cmd, pAttachments[i].aspectMask, pAttachments[i].colorAttachment,
                       pAttachments[i].clearValue,
-                      {pRects[r].rect, pRects[r].baseArrayLayer, pRects[r].layerCount});
+                      {pRects[r].rect, pRects[r].baseArrayLayer, pRects[r].layerCount}, false);
    }
 }

@@ -129,6 +129,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_4444_formats = true;
    e->EXT_border_color_swizzle = true;
    e->EXT_calibrated_timestamps = true;
+   e->EXT_conditional_rendering = true;
    e->EXT_custom_border_color = true;
    e->EXT_descriptor_buffer = true;
    e->EXT_external_memory_host = true;

@@ -171,6 +171,8 @@ void get_api_features(vk_features *f)
    f->inlineUniformBlock = true;
    f->descriptorBindingInlineUniformBlockUpdateAfterBind = true;
 
+   f->conditionalRendering = true;
+   f->inheritedConditionalRendering = true;
    f->globalPriorityQuery = true;
    f->hostImageCopy = true;
    f->hostQueryReset = true;

@@ -43,6 +43,8 @@ struct Queue {
    uint64_t invocations = 0;
    /// The vkCmdBeginRendering that the thread executes; null outside of renderings.
    const struct Command *rendering = nullptr;
+   /// Whether a condition switches off dispatches and clears of attachments (command_condition.cc).
+   bool discards = false;
 
    std::mutex mutex; ///< guards the members below
    std::condition_variable changed;

@@ -399,6 +399,51 @@ TEST_F(AttachmentTest, RenderPasses)
                  });
 }
 
+/// Conditions switch clears off, but not load operations (VK_EXT_conditional_rendering).
+TEST_F(AttachmentTest, ConditionsSwitchClears)
+{
+   const auto begin_condition =
+      device_function<PFN_vkCmdBeginConditionalRenderingEXT>("vkCmdBeginConditionalRenderingEXT");
+   const auto end_condition =
+      device_function<PFN_vkCmdEndConditionalRenderingEXT>("vkCmdEndConditionalRenderingEXT");
+   const Target target = make_target(VK_FORMAT_R32_UINT, VK_IMAGE_ASPECT_COLOR_BIT,
+                                     VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT);
+   const uint32_t values[] = {0, 1};
+   const TestBuffer numbers = make_buffer(sizeof(values), values);
+   for (const uint32_t number : {0u, 1u}) {
+      VkCommandBuffer cmd = begin();
+      const TestBuffer before = fill_aspect(cmd, target, VK_IMAGE_ASPECT_COLOR_BIT, 4);
+      const VkConditionalRenderingBeginInfoEXT condition = {
+         .sType = VK_STRUCTURE_TYPE_CONDITIONAL_RENDERING_BEGIN_INFO_EXT,
+         .buffer = numbers.handle,
+         .offset = number * sizeof(uint32_t),
+      };
+      begin_condition(cmd, &condition);
+      const VkRenderingAttachmentInfo color =
+         attachment(target, VK_ATTACHMENT_LOAD_OP_CLEAR, {.color = {.uint32 = {5}}});
+      const VkRenderingInfo rendering = {
+         .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+         .renderArea = {{0, 0}, {width, height}},
+         .layerCount = 1,
+         .colorAttachmentCount = 1,
+         .pColorAttachments = &color,
+      };
+      vkCmdBeginRendering(cmd, &rendering);
+      const VkClearAttachment clear = {VK_IMAGE_ASPECT_COLOR_BIT, 0, {.color = {.uint32 = {8}}}};
+      const VkClearRect rect = {{{1, 1}, {3, 2}}, 0, 1};
+      vkCmdClearAttachments(cmd, 1, &clear, 1, &rect);
+      vkCmdEndRendering(cmd);
+      end_condition(cmd);
+      const TestBuffer after = read_aspect(cmd, target, VK_IMAGE_ASPECT_COLOR_BIT, 4);
+      run(cmd);
+      expect_texels(after, before, 4, {5, 0, 0, 0}, {8, 0, 0, 0},
+                    [&](uint32_t layer, uint32_t x, uint32_t y) {
+                       const bool in_rect = x >= 1 && x < 4 && y >= 1 && y < 3;
+                       return layer != 1 ? 0 : number && in_rect ? 2 : 1;
+                    });
+   }
+}
+
 /// Copies and clears of both aspects at once.
 TEST_F(AttachmentTest, PlanesOfStencils)
 {

@@ -92,9 +92,13 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
    VkPhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT zeroed_memory = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ZERO_INITIALIZE_DEVICE_MEMORY_FEATURES_EXT,
    };
+   VkPhysicalDeviceConditionalRenderingFeaturesEXT conditions = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
+      .pNext = &zeroed_memory,
+   };
    VkPhysicalDeviceImageSlicedViewOf3DFeaturesEXT sliced_views = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_SLICED_VIEW_OF_3D_FEATURES_EXT,
-      .pNext = &zeroed_memory,
+      .pNext = &conditions,
    };
    VkPhysicalDeviceNonSeamlessCubeMapFeaturesEXT single_faces = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NON_SEAMLESS_CUBE_MAP_FEATURES_EXT,
@@ -269,7 +273,8 @@ TestBuffer IcdTest::make_buffer(VkDeviceSize size, const void *initial)
       VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT |
          VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
          VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-         VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+         VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
+         VK_BUFFER_USAGE_CONDITIONAL_RENDERING_BIT_EXT);
    const TestBuffer buffer = vulkan::bind_mapped(device, handle, size, 0, true);
    if (initial)
       memcpy(buffer.map, initial, size);
