@@ -62,6 +62,8 @@ void get_shader_features(vk_features *f)
    f->shaderStorageImageArrayDynamicIndexing = true;
    f->shaderStorageImageArrayNonUniformIndexing = true;
    f->shaderStorageImageExtendedFormats = true;
+   f->shaderResourceMinLod = true;
+   f->shaderResourceResidency = true;
    f->shaderStorageImageReadWithoutFormat = true;
    f->shaderStorageImageWriteWithoutFormat = true;
    f->runtimeDescriptorArray = true;
@@ -78,6 +80,10 @@ void get_shader_features(vk_features *f)
    f->shaderImageFloat32Atomics = true;
    f->shaderImageFloat32AtomicAdd = true;
    f->shaderImageFloat32AtomicMinMax = true;
+   f->sparseImageInt64Atomics = true;
+   f->sparseImageFloat32Atomics = true;
+   f->sparseImageFloat32AtomicAdd = true;
+   f->sparseImageFloat32AtomicMinMax = true;
    f->shaderSharedFloat32Atomics = true;
    f->shaderSharedFloat32AtomicAdd = true;
    f->shaderSharedFloat32AtomicMinMax = true;

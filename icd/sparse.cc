@@ -3,6 +3,7 @@
 
 #include "icd/sparse.h"
 
+#include "backend/cpu/runtime/residency.h"
 #include "icd/buffer.h"
 #include "icd/device_memory.h"
 #include "icd/device_pages.h"
@@ -72,14 +73,20 @@ VkResult reserve_sparse(uint64_t size, bool may_be_replayed, const void *next, u
    const uint64_t captured = may_be_replayed ? captured_address(next) : 0;
    *out =
       may_be_replayed ? map_replayable(captured, size, MAP_PRIVATE) : map_unbound(nullptr, size);
-   if (*out)
+   if (*out && cpu::mark_unbound(uintptr_t(*out), size))
       return VK_SUCCESS;
+   if (*out) {
+      munmap(*out, size);
+      return VK_ERROR_OUT_OF_HOST_MEMORY;
+   }
    return captured ? VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS : VK_ERROR_OUT_OF_DEVICE_MEMORY;
 }
 
 void release_sparse(uint8_t *start, uint64_t size)
 {
-   munmap(start, align64(size, page_size));
+   size = align64(size, page_size);
+   cpu::mark_bound(uintptr_t(start), size);
+   munmap(start, size);
 }
 
 uint32_t count_sparse_binds(const vk_queue_submit *submit)
@@ -103,8 +110,11 @@ void resolve_sparse_binds(const vk_queue_submit *submit, SparseBind *out)
 
 bool bind_sparse(const SparseBind &bind)
 {
-   return bind.pages ? alias(bind.at, bind.pages, bind.size)
-                     : map_unbound(bind.at, bind.size) != nullptr;
+   if (!(bind.pages ? alias(bind.at, bind.pages, bind.size)
+                    : map_unbound(bind.at, bind.size) != nullptr))
+      return false;
+   const auto mark = bind.pages ? cpu::mark_bound : cpu::mark_unbound;
+   return mark(uintptr_t(bind.at), bind.size);
 }
 
 } // namespace weft

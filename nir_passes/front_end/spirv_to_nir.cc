@@ -41,6 +41,8 @@ spirv_capabilities make_capabilities()
    c.DerivativeControl = true;
    c.ComputeDerivativeGroupQuadsKHR = true;
    c.ComputeDerivativeGroupLinearKHR = true;
+   c.MinLod = true;
+   c.SparseResidency = true;
    c.StorageImageReadWithoutFormat = true;
    c.StorageImageWriteWithoutFormat = true;
    c.DemoteToHelperInvocation = true;
@@ -136,9 +138,11 @@ spirv_capabilities make_driver_capabilities()
 
    /* NIR has no name for the device's index. */
    c.DeviceGroup = false;
-   /* nir_to_spirv has no derivatives. */
+   /* nir_to_spirv has no derivatives, and no sparse images. */
    c.ComputeDerivativeGroupQuadsKHR = false;
    c.ComputeDerivativeGroupLinearKHR = false;
+   c.MinLod = false;
+   c.SparseResidency = false;
 
    c.AtomicFloat16AddEXT = true;
    c.AtomicFloat16MinMaxEXT = true;

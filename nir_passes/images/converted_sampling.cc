@@ -64,10 +64,14 @@ nir_def *sample_converted(nir_builder *b, const SampledImage &image, const Descr
 {
    // vkGetDescriptorEXT writes the size of a CombinedDescriptor for a null image, so the chromas
    // and the conversion behind it may be anything.
-   return choose(
+   Lookup of_plane = lookup;
+   of_plane.is_sparse = false;
+   nir_def *color = choose(
       b, nir_ine_imm(b, load_width(b, image.descriptor), 0),
-      [&] { return sample_planes(b, image, sampler, lookup); },
+      [&] { return sample_planes(b, image, sampler, of_plane); },
       [&] { return nir_imm_zero(b, 4, 32); });
+   /* Images of several planes have no unbound parts. */
+   return lookup.is_sparse ? nir_pad_vector_imm_int(b, color, 1, 5) : color;
 }
 
 } // namespace weft

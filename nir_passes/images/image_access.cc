@@ -117,6 +117,12 @@ FormatValues load_format(nir_builder *b, const Descriptor &image)
    return values;
 }
 
+nir_def *texel_bytes(nir_builder *b, const FormatValues &format)
+{
+   static_assert(offsetof(TexelFormat, texel_bytes) == 0);
+   return nir_iand_imm(b, format[0], 0xff);
+}
+
 std::optional<unsigned> ImageShape::slice_coordinate() const
 {
    if (dim == GLSL_SAMPLER_DIM_3D || dim == GLSL_SAMPLER_DIM_CUBE)
@@ -148,6 +154,22 @@ nir_def *load_size(nir_builder *b, const Descriptor &image, const ImageShape &sh
 nir_def *texel_offset(nir_builder *b, const Texel &texel, unsigned texel_bytes)
 {
    return nir_iadd(b, texel.row, nir_imul_imm(b, texel.column, texel_bytes));
+}
+
+nir_def *find_residency(nir_builder *b, const Descriptor &image, nir_def *offset, nir_def *bytes)
+{
+   static_assert(offsetof(TexelDescriptor, address) == 0 &&
+                 offsetof(ImageDescriptor, address) == 0);
+   nir_def *begin = nir_pack_64_2x32(b, load_words(b, image, 0, 2));
+   nir_def *address = nir_unpack_64_2x32(b, nir_iadd(b, begin, nir_u2u64(b, offset)));
+   nir_def *place = nir_vec3(b, nir_channel(b, address, 0), nir_channel(b, address, 1), bytes);
+   return nir_b2i32(b, nir_is_sparse_resident_zink(b, place));
+}
+
+nir_def *append_component(nir_builder *b, nir_def *vector, nir_def *last)
+{
+   const unsigned count = vector->num_components;
+   return nir_vector_insert_imm(b, nir_pad_vector(b, vector, count + 1), last, count);
 }
 
 TexelUnits units_of(unsigned texel_bytes)

@@ -37,6 +37,8 @@ std::string unsupported_access(nir_deref_instr *);
 nir_def *load_words(nir_builder *, const Descriptor &, size_t member, unsigned count);
 nir_def *load_width(nir_builder *, const Descriptor &);
 FormatValues load_format(nir_builder *, const Descriptor &);
+/// Bytes of a texel or block.
+nir_def *texel_bytes(nir_builder *, const FormatValues &);
 
 /// The dimensions of an image in a shader.
 struct ImageShape {
@@ -61,6 +63,12 @@ struct Texel {
    nir_def *row; ///< offset of the row in bytes
 };
 nir_def *texel_offset(nir_builder *, const Texel &, unsigned texel_bytes);
+
+/// 1 if memory is bound at the bytes from an offset of the image on, else 0: a residency code
+/// (Vulkan, "Sparse Image Instructions"). The back end looks it up: is_sparse_resident_zink, whose
+/// operand is the words of the address and the number of bytes.
+nir_def *find_residency(nir_builder *, const Descriptor &, nir_def *offset, nir_def *bytes);
+nir_def *append_component(nir_builder *, nir_def *vector, nir_def *last);
 
 /// Loads and stores move a texel as its largest units.
 struct TexelUnits {

@@ -41,8 +41,7 @@ nir_def *byte_of(nir_builder *b, nir_def *word, unsigned n)
 
 ImageReads::ImageReads(nir_builder *b, const SampledImage &image, nir_alu_type type)
     : b(b), image(image), type(type), format(load_format(b, image.descriptor)),
-      levels(word(offsetof(ImageDescriptor, levels))),
-      texel_bytes(byte_of(b, format[0], offsetof(TexelFormat, texel_bytes)))
+      levels(word(offsetof(ImageDescriptor, levels))), texel_bytes(weft::texel_bytes(b, format))
 {
 }
 
@@ -73,10 +72,36 @@ nir_def *ImageReads::load(const Level &level, nir_def *is_inside,
 {
    nir_def *row = nir_iadd(b, nir_imul(b, place[2], level.size[1]), place[1]);
    row = nir_imul(b, nir_imul(b, row, level.size[0]), texel_bytes);
+   if (resident) {
+      nir_def *texel = nir_iadd(b, row, nir_imul(b, place[0], texel_bytes));
+      record(is_inside, nir_bcsel(b, is_block_format(b, format), block_offset(level, place),
+                                  nir_iadd(b, level.offset, texel)));
+   }
    return load_texel(b, image.descriptor,
                      gl_access_qualifier(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER), format,
                      {is_inside, place[0], nir_iadd(b, level.offset, row)}, type,
                      [&] { return load_from_block(level, is_inside, place); });
+}
+
+void ImageReads::record_residency()
+{
+   if (resident)
+      return;
+   resident = nir_local_variable_create(b->impl, glsl_uint_type(), "resident");
+   nir_store_var(b, resident, nir_imm_int(b, 1), 1);
+}
+
+nir_def *ImageReads::residency()
+{
+   return nir_load_var(b, resident);
+}
+
+void ImageReads::record(nir_def *is_inside, nir_def *offset)
+{
+   nir_push_if(b, is_inside);
+   nir_def *own = find_residency(b, image.descriptor, offset, texel_bytes);
+   nir_store_var(b, resident, nir_iand(b, nir_load_var(b, resident), own), 1);
+   nir_pop_if(b, nullptr);
 }
 
 nir_def *ImageReads::swizzle(nir_def *color)
@@ -103,17 +128,23 @@ nir_def *ImageReads::load_from_block(const Level &level, nir_def *is_inside,
    return fill_components(b, format, choose(b, is_inside, color, [&] { return outside; }), type);
 }
 
-nir_def *ImageReads::decode_from_block(const Level &level, const std::array<nir_def *, 3> &place)
+/// Of the block that contains a texel.
+nir_def *ImageReads::block_offset(const Level &level, const std::array<nir_def *, 3> &place)
 {
    const auto blocks = [&](nir_def *texels) {
       return nir_ushr_imm(b, nir_iadd_imm(b, texels, block_side - 1), block_bits);
    };
    const auto block_of = [&](nir_def *n) { return nir_ushr_imm(b, n, block_bits); };
-   const auto inside_block = [&](nir_def *n) { return nir_iand_imm(b, n, block_side - 1); };
    nir_def *row = nir_imul(b, place[2], blocks(level.size[1]));
    row = nir_iadd(b, row, block_of(place[1]));
    nir_def *number = nir_iadd(b, nir_imul(b, row, blocks(level.size[0])), block_of(place[0]));
-   nir_def *offset = nir_iadd(b, level.offset, nir_imul(b, number, texel_bytes));
+   return nir_iadd(b, level.offset, nir_imul(b, number, texel_bytes));
+}
+
+nir_def *ImageReads::decode_from_block(const Level &level, const std::array<nir_def *, 3> &place)
+{
+   const auto inside_block = [&](nir_def *n) { return nir_iand_imm(b, n, block_side - 1); };
+   nir_def *offset = block_offset(level, place);
    nir_def *first = load_half_block(offset), *no_second = nir_imm_zero(b, 2, 32);
    nir_def *second = choose(
       b, nir_ieq_imm(b, texel_bytes, 2 * half_block_bytes),

@@ -34,16 +34,22 @@ public:
    Level level(nir_def *number);
    /// The texel at column, row and slice, if it is inside.
    nir_def *load(const Level &, nir_def *is_inside, const std::array<nir_def *, 3> &place);
+   /// The residency of all texels loaded so far, which is recorded from the first call on.
+   void record_residency();
+   nir_def *residency();
    /// The components in the order that the view gives them.
    nir_def *swizzle(nir_def *color);
 
 private:
+   void record(nir_def *is_inside, nir_def *offset);
+   nir_def *block_offset(const Level &, const std::array<nir_def *, 3> &place);
    nir_def *load_from_block(const Level &, nir_def *is_inside,
                             const std::array<nir_def *, 3> &place);
    nir_def *decode_from_block(const Level &, const std::array<nir_def *, 3> &place);
    nir_def *load_half_block(nir_def *offset);
 
    nir_builder *b;
+   nir_variable *resident = nullptr; ///< a residency code
 
 public:
    const SampledImage &image;

@@ -83,6 +83,12 @@ public:
    }
 
 private:
+   static bool is_of_residency_codes(const nir_intrinsic_instr *intrinsic)
+   {
+      return intrinsic->intrinsic == nir_intrinsic_is_sparse_texels_resident ||
+             intrinsic->intrinsic == nir_intrinsic_sparse_residency_code_and;
+   }
+
    static bool is_image_access(const nir_instr *instr)
    {
       if (instr->type == nir_instr_type_tex)
@@ -92,6 +98,8 @@ private:
       nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
       if (intrinsic->intrinsic == nir_intrinsic_barrier)
          return nir_intrinsic_memory_modes(intrinsic) & nir_var_image;
+      if (is_of_residency_codes(intrinsic))
+         return true;
       /* Blocks that are decoded already have no variable. */
       return nir_intrinsic_has_image_dim(intrinsic) &&
              intrinsic->intrinsic != nir_intrinsic_image_load;
@@ -114,11 +122,22 @@ private:
       if (instr->type == nir_instr_type_tex)
          return lower_texture(nir_instr_as_tex(instr));
       nir_intrinsic_instr *intrinsic = nir_instr_as_intrinsic(instr);
+      if (is_of_residency_codes(intrinsic))
+         return lower_residency_codes(intrinsic);
       if (intrinsic->intrinsic != nir_intrinsic_barrier)
          return lower_image(intrinsic);
       /* Passes must not move accesses to texels, which are now buffers', across the barrier. */
       nir_intrinsic_set_memory_modes(
          intrinsic, nir_variable_mode(nir_intrinsic_memory_modes(intrinsic) | nir_var_mem_ssbo));
+      return true;
+   }
+
+   bool lower_residency_codes(nir_intrinsic_instr *intr)
+   {
+      nir_def *code = intr->src[0].ssa;
+      nir_def_replace(&intr->def, intr->intrinsic == nir_intrinsic_is_sparse_texels_resident
+                                     ? nir_ine_imm(b, code, 0)
+                                     : nir_iand(b, code, intr->src[1].ssa));
       return true;
    }
 
@@ -177,12 +196,12 @@ private:
          nir_def_replace(&tex->def, load_size(b, image.descriptor, image.shape, 1));
          return true;
       }
-      if (tex->op != nir_texop_txf || tex->is_sparse)
+      if (tex->op != nir_texop_txf)
          return refuse(deref);
       /* Nothing writes the texels while the shader runs. */
       image.access = gl_access_qualifier(image.access | ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER);
       nir_def *element = tex->src[nir_tex_instr_src_index(tex, nir_tex_src_coord)].src.ssa;
-      return replace_by_load(&tex->def, image, {element, nullptr}, tex->dest_type);
+      return replace_by_load(&tex->def, image, {element, nullptr}, tex->dest_type, tex->is_sparse);
    }
 
    bool lower_image(nir_intrinsic_instr *intr)
@@ -207,7 +226,10 @@ private:
          return true;
       case nir_intrinsic_image_deref_load:
          return replace_by_load(&intr->def, image, coordinates_of(intr),
-                                nir_intrinsic_dest_type(intr));
+                                nir_intrinsic_dest_type(intr), false);
+      case nir_intrinsic_image_deref_sparse_load:
+         return replace_by_load(&intr->def, image, coordinates_of(intr),
+                                nir_intrinsic_dest_type(intr), true);
       case nir_intrinsic_image_deref_store:
          return lower_store(intr, image, coordinates_of(intr));
       case nir_intrinsic_image_deref_atomic:
@@ -218,20 +240,37 @@ private:
       }
    }
 
+   /// The last component of a sparse load is the residency of its texel.
    bool replace_by_load(nir_def *result, const Image &image, const Coordinates &coordinates,
-                        nir_alu_type type)
+                        nir_alu_type type, bool is_sparse)
    {
-      if (result->bit_size == 64) {
-         nir_def_replace(result, load_wide(image, coordinates, result->num_components));
-         return true;
-      }
+      const unsigned components = result->num_components - (is_sparse ? 1 : 0);
+      const bool is_wide = result->bit_size == 64;
       FormatValues format;
-      if (!find_format(image, &format))
+      if (!is_wide && !find_format(image, &format))
          return false;
-      nir_def *color = load_texel(b, image.descriptor, image.access, format,
-                                  find_texel(b, image, coordinates), type);
-      nir_def_replace(result, nir_trim_vector(b, color, result->num_components));
+      const Texel texel = find_texel(b, image, coordinates);
+      nir_def *color =
+         is_wide
+            ? load_wide(image, coordinates, components)
+            : nir_trim_vector(b, load_texel(b, image.descriptor, image.access, format, texel, type),
+                              components);
+      if (is_sparse) {
+         nir_def *bytes = is_wide ? nir_imm_int(b, wide_bytes) : texel_bytes(b, format);
+         nir_def *code = nir_u2uN(b, residency_of(image, texel, bytes), result->bit_size);
+         color = append_component(b, color, code);
+      }
+      nir_def_replace(result, color);
       return true;
+   }
+
+   /// Texels outside of the image are resident.
+   nir_def *residency_of(const Image &image, const Texel &texel, nir_def *bytes)
+   {
+      nir_def *offset = nir_iadd(b, texel.row, nir_imul(b, texel.column, bytes));
+      return choose(
+         b, texel.is_inside, [&] { return find_residency(b, image.descriptor, offset, bytes); },
+         [&] { return nir_imm_int(b, 1); });
    }
 
    /// One integer of 64 bits; a texel outside of the image is 0. As for other texels, a null

@@ -44,6 +44,7 @@ Lookup operands_of(nir_tex_instr *tex)
       .gradient_x = source(tex, is_explicit ? nir_tex_src_ddx : implicit_ddx),
       .gradient_y = source(tex, is_explicit ? nir_tex_src_ddy : implicit_ddy),
       .gathered = tex->op == nir_texop_tg4 ? std::optional(unsigned(tex->component)) : std::nullopt,
+      .is_sparse = tex->is_sparse,
       .type = tex->dest_type,
    };
 }
@@ -52,7 +53,7 @@ Lookup operands_of(nir_tex_instr *tex)
 Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const BindingLayout> bindings)
 {
    nir_deref_instr *deref = deref_of(tex, nir_tex_src_texture_deref);
-   if (!is_supported(tex->sampler_dim) || tex->is_sparse || tex->def.bit_size != 32)
+   if (!is_supported(tex->sampler_dim) || tex->def.bit_size != 32)
       return Error{unsupported_access(deref)};
    const Result<Descriptor> found = find_descriptor(
       b, bindings, deref,
@@ -100,6 +101,12 @@ Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const Bind
    return sample_converted(b, image, *sampler, operands);
 }
 
+/// The first components of a color, and its residency behind them.
+nir_def *with_residency(nir_builder *b, nir_def *color, unsigned components)
+{
+   return append_component(b, nir_trim_vector(b, color, components - 1), nir_channel(b, color, 4));
+}
+
 } // namespace
 
 nir_lower_tex_options projection_options()
@@ -134,7 +141,9 @@ Result<bool> lower_sampling(nir_shader *nir, std::span<const BindingLayout> bind
       const Result<nir_def *> result = lower(&b, tex, bindings);
       if (!result)
          return result.error();
-      nir_def_replace(&tex->def, nir_trim_vector(&b, *result, tex->def.num_components));
+      const unsigned components = tex->def.num_components;
+      nir_def_replace(&tex->def, tex->is_sparse ? with_residency(&b, *result, components)
+                                                : nir_trim_vector(&b, *result, components));
    }
    nir_metadata_preserve(b.impl, work.empty() ? nir_metadata_all : nir_metadata_none);
    return bool(!work.empty());

@@ -55,6 +55,8 @@ public:
       if (lookup.gradient_x)
          find_probes();
       choose_levels();
+      if (lookup.is_sparse)
+         reads.record_residency();
       sum = nir_local_variable_create(b->impl, glsl_vec4_type(), "sampled");
       nir_store_var(b, sum, nir_replicate(b, initial(), 4), 0xf);
       if (footprint.probes) {
@@ -66,7 +68,9 @@ public:
          add_levels(nir_imm_float(b, 1));
       }
       nir_def *color = nir_load_var(b, sum);
-      return lookup.gathered ? color : reads.swizzle(is_float ? without_excess(color) : color);
+      if (!lookup.gathered)
+         color = reads.swizzle(is_float ? without_excess(color) : color);
+      return with_residency(color);
    }
 
    nir_def *query_lod()
@@ -82,6 +86,11 @@ public:
    }
 
 private:
+   nir_def *with_residency(nir_def *color)
+   {
+      return lookup.is_sparse ? append_component(b, color, reads.residency()) : color;
+   }
+
    nir_def *sampler_word(size_t member) { return load_words(b, sampler, member, 1); }
    nir_def *sampler_flag(size_t member)
    {
@@ -506,7 +515,10 @@ nir_def *fetch_any(nir_builder *b, const SampledImage &image, const Lookup &look
       is_inside = nir_iand(b, is_inside, nir_ult(b, lookup.sample, samples));
       place[2] = nir_iadd(b, nir_imul(b, place[2], samples), lookup.sample);
    }
-   return reads.swizzle(reads.load(level, is_inside, place));
+   if (lookup.is_sparse)
+      reads.record_residency();
+   nir_def *color = reads.swizzle(reads.load(level, is_inside, place));
+   return lookup.is_sparse ? append_component(b, color, reads.residency()) : color;
 }
 
 } // namespace
@@ -514,7 +526,8 @@ nir_def *fetch_any(nir_builder *b, const SampledImage &image, const Lookup &look
 nir_def *fetch(nir_builder *b, const SampledImage &image, const Lookup &lookup)
 {
    const auto any = [&] { return fetch_any(b, image, lookup); };
-   nir_def *is_plain = lookup.sample ? nullptr : is_plain_fetch(b, image, lookup);
+   nir_def *is_plain =
+      lookup.sample || lookup.is_sparse ? nullptr : is_plain_fetch(b, image, lookup);
    if (!is_plain)
       return any();
    return choose(b, is_plain, [&] { return fetch_plainly(b, image, lookup); }, any);
@@ -524,7 +537,7 @@ nir_def *sample(nir_builder *b, const SampledImage &image, const Descriptor &sam
                 const Lookup &lookup)
 {
    const auto any = [&] { return Sampling(b, image, sampler, lookup).run(); };
-   nir_def *is_plain = is_plain_sample(b, image, sampler, lookup);
+   nir_def *is_plain = lookup.is_sparse ? nullptr : is_plain_sample(b, image, sampler, lookup);
    if (!is_plain)
       return any();
    const PlainPlace place = find_plain_place(b, image, sampler, lookup);

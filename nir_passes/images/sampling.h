@@ -22,11 +22,12 @@ struct Lookup {
    nir_def *sample;                  ///< of an image of several samples, the number of one
    nir_def *gradient_x, *gradient_y; ///< both or none; without a layer
    std::optional<unsigned> gathered; ///< the component of each texel that a gather returns
+   bool is_sparse;                   ///< a fifth component is the residency of the texels
    nir_alu_type type;
 };
 
 /// The texel at integer coordinates of a level. Outside of the image, its levels or its samples, a
-/// texel of zeros.
+/// texel of zeros, which is resident.
 nir_def *fetch(nir_builder *, const SampledImage &, const Lookup &);
 
 /// Four components; of a comparison, the first one. Levels and texels of a filter are loops of

@@ -417,10 +417,11 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
    VkPipelineLayout layout = make_layout(recipe);
    const std::string prefix = formats[0].prefix();
    VkPipeline pipeline =
-      make_pipeline("layout(local_size_x = 64) in;\n"
+      make_pipeline("#extension GL_ARB_sparse_texture2 : enable\n"
+                    "layout(local_size_x = 64) in;\n"
                     "layout(binding = 0) uniform " +
                        prefix + "sampler" + kind.type + (function.compares ? "Shadow" : "") +
-                       " image;\n"
+                       " image;\n" + function.head +
                        "struct Operands { vec4 at, more, dx, dy; };\n"
                        "layout(binding = 1) buffer In { Operands operands[]; };\n"
                        "layout(binding = 2) buffer Out { vec4 results[]; };\n"

@@ -45,6 +45,7 @@ struct SampledFunction {
    /// One level, components in order, one filter of means, repeated or clamped to the edge.
    bool is_plain = false;
    bool has_gradients = false;
+   std::string head = {}; ///< of the shader: functions that the expression calls
 };
 
 /// The texels of a level, of a compressed format or another one.

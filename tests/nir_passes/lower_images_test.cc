@@ -116,6 +116,37 @@ TEST(LowerImages, BarriersForImagesAreForBuffers)
    EXPECT_GE(barriers, 1u);
 }
 
+TEST(LowerImages, ResidencyIsNumbers)
+{
+   Shader shader =
+      test::translate("#extension GL_ARB_sparse_texture2 : require\n"
+                      "layout(binding = 2, r32ui) uniform uimage2D image;\n"
+                      "void main()\n"
+                      "{\n"
+                      "   uvec4 texel;\n"
+                      "   const int code = sparseImageLoadARB(image, ivec2(0), texel);\n"
+                      "   if (sparseTexelsResidentARB(code))\n"
+                      "      imageStore(image, ivec2(1), texel);\n"
+                      "}",
+                      Consumer::cpu, 32);
+   const BindingLayout layout = {0, 2, 0, 48, sizeof(ImageDescriptor), 1, false};
+   const Result<bool> result = lower_images(shader.get(), {&layout, 1});
+   ASSERT_TRUE(result) << result.error().message;
+   nir_validate_shader(shader.get(), "residency");
+   unsigned lookups = 0;
+   nir_foreach_block(block, nir_shader_get_entrypoint(shader.get())) {
+      nir_foreach_instr(instr, block) {
+         if (instr->type != nir_instr_type_intrinsic)
+            continue;
+         const nir_intrinsic_op op = nir_instr_as_intrinsic(instr)->intrinsic;
+         EXPECT_NE(op, nir_intrinsic_is_sparse_texels_resident);
+         EXPECT_NE(op, nir_intrinsic_image_deref_sparse_load);
+         lookups += op == nir_intrinsic_is_sparse_resident_zink;
+      }
+   }
+   EXPECT_EQ(lookups, 1u);
+}
+
 /// Code that no invocation reaches must not read a descriptor that the set may lack.
 TEST(LowerImages, DescriptorsMayBeAbsent)
 {

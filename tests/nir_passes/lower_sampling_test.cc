@@ -79,6 +79,25 @@ TEST(LowerSampling, NoTextureInstructionRemains)
       expect_no_texture_instruction(shader_of(type, value));
 }
 
+TEST(LowerSampling, ResidencyIsTheLastComponent)
+{
+   const std::pair<const char *, const char *> cases[] = {
+      {"sampler2D", "sparseTextureLodARB(image, x.xy, x.z, texel)"},
+      {"samplerCubeArray", "sparseTextureARB(image, x, texel)"},
+      {"sampler2D", "sparseTexelFetchARB(image, ivec2(x.xy), 1, texel)"},
+      {"sampler2DArray", "sparseTextureGatherOffsetsARB(image, x.xyz, ivec2[](ivec2(1), ivec2(2), "
+                         "ivec2(3), ivec2(4)), texel, 1)"},
+   };
+   for (const auto &[type, call] : cases) {
+      std::string glsl = shader_of(type, "find()");
+      const std::string function = std::string("vec4 find() { vec4 texel; const int code = ") +
+                                   call +
+                                   "; return sparseTexelsResidentARB(code) ? texel : vec4(0); }\n";
+      glsl.insert(glsl.find("void main"), function);
+      expect_no_texture_instruction("#extension GL_ARB_sparse_texture2 : require\n" + glsl);
+   }
+}
+
 TEST(LowerSampling, ImplicitLevels)
 {
    const std::pair<const char *, const char *> cases[] = {

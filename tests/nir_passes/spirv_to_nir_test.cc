@@ -32,8 +32,6 @@ TEST(Capabilities, WhatNobodyAdvertisesIsRefusedByName)
       {SpvCapabilityGeometry, "Geometry"},
       {SpvCapabilityTessellation, "Tessellation"},
       {SpvCapabilityInterpolationFunction, "InterpolationFunction"},
-      {SpvCapabilitySparseResidency, "SparseResidency"},
-      {SpvCapabilityMinLod, "MinLod"},
       {SpvCapabilityStorageInputOutput16, "StorageInputOutput16"},
    };
    for (const auto &[capability, name] : refused)

@@ -7,6 +7,7 @@
 #include "backend/cpu/kernels/vector_math.h"
 #include "backend/cpu/runtime/decode_texels.h"
 #include "backend/cpu/runtime/lane_memory.h"
+#include "backend/cpu/runtime/residency.h"
 
 #include <cmath>
 #include <cstring>
@@ -40,7 +41,8 @@ const Entry entries[] = {
             WEFT_ENTRY(memset)
                WEFT_ENTRY(__truncdfhf2){load_lanes_symbol, reinterpret_cast<void *>(&load_lanes)},
    {store_lanes_symbol, reinterpret_cast<void *>(&store_lanes)},
-   {decode_texels_symbol, reinterpret_cast<void *>(&decode_texels)}};
+   {decode_texels_symbol, reinterpret_cast<void *>(&decode_texels)},
+   {find_residency_symbol, reinterpret_cast<void *>(&find_residency)}};
 
 } // namespace
 

@@ -179,6 +179,8 @@ bool is_in_final_form(nir_intrinsic_op op)
 
    /* A texel of a compressed block (decode_texel()). */
    case nir_intrinsic_image_load:
+   /* Whether sparse memory is bound at an address (is_resident()). */
+   case nir_intrinsic_is_sparse_resident_zink:
 
    case nir_intrinsic_tile_load_weft:
    case nir_intrinsic_tile_store_weft:
