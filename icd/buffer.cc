@@ -74,7 +74,8 @@ VKAPI_ATTR void VKAPI_CALL
 weft_GetDeviceBufferMemoryRequirements(VkDevice, const VkDeviceBufferMemoryRequirements *pInfo,
                                        VkMemoryRequirements2 *pMemoryRequirements)
 {
-   write_requirements(pInfo->pCreateInfo->size, pInfo->pCreateInfo->flags & sparse_buffer_flags,
+   write_requirements(pInfo->pCreateInfo->size,
+                      pInfo->pCreateInfo->flags & sparse_buffer_flags ? page_size : 0,
                       pMemoryRequirements);
 }
 

@@ -40,6 +40,7 @@ struct Axis {
 
 struct BlitSide {
    BoxPlace place; ///< of the level; of the region's first layer
+   Box box;        ///< all of it
    uint32_t texel_bytes, texel_side;
    enum pipe_format format;
 };
@@ -166,9 +167,8 @@ void blit_row(const Blit &blit, const Tile &tile, uint32_t slice, uint32_t row)
    util_format_pack_rgba(blit.to.format, to, colors, tile.count);
 }
 
-bool run_blit(Queue *, const Command *command)
+void run_in_rows(const Blit *blit)
 {
-   auto *blit = static_cast<const Blit *>(command);
    for (uint32_t first = blit->x.first(); first < blit->x.end(); first += tile_texels) {
       Tile tile;
       tile.first = first;
@@ -184,6 +184,18 @@ bool run_blit(Queue *, const Command *command)
             blit_row(*blit, tile, slice, row);
       }
    }
+}
+
+bool run_blit(Queue *, const Command *command)
+{
+   Blit blit = *static_cast<const Blit *>(command);
+   const BoxRows from(blit.from.place, blit.from.box), to(blit.to.place, blit.to.box);
+   blit.from.place = from.place();
+   blit.to.place = to.place();
+   if (!blit.from.place.first || !blit.to.place.first)
+      return true;
+   run_in_rows(&blit);
+   to.write_back();
    return true;
 }
 
@@ -191,6 +203,7 @@ BlitSide side_of(const Image &image, const VkImageSubresourceLayers &layers)
 {
    return {
       .place = place_in(image, layers, {}),
+      .box = box_of(image, layers, image.level(layers.mipLevel).extent),
       .texel_bytes = image.texel_bytes(layers.aspectMask),
       .texel_side = image.layout.texel_side,
       .format = vk_format_to_pipe_format(image.vk.format),

@@ -77,10 +77,9 @@ void record_clears(CommandBuffer *cmd, const Image &image, const TexelBytes &tex
          clear->run = run_box_clear;
          const uint32_t first = is_3d ? 0 : range.baseArrayLayer,
                         layers = vk_image_subresource_layer_count(&image.vk, &range);
-         clear->place = {image.slice(l, image.slices_of(first), aspect), level.row_pitch,
-                         level.slice_pitch};
-         clear->box = {level.row_pitch, level.extent.height,
-                       is_3d ? level.slices : image.slices_of(layers)};
+         clear->place = place_of_level(image, l, image.slices_of(first), aspect);
+         clear->box = {uint64_t(level.extent.width) * image.texel_bytes(aspect),
+                       level.extent.height, is_3d ? level.slices : image.slices_of(layers)};
          clear->texel_bytes = image.texel_bytes(aspect);
          clear->texel = texel;
       }

@@ -76,8 +76,7 @@ Span clamp_span(int64_t first, uint32_t count, uint32_t size)
 
 BoxPlace place_in(const Attachment &a, uint32_t layer, uint32_t row, uint32_t column)
 {
-   return {a.place.row(layer * a.samples, row) + uint64_t(column) * a.texel_bytes,
-           a.place.row_pitch, a.place.slice_pitch};
+   return a.place.moved(layer * a.samples, row, uint64_t(column) * a.texel_bytes);
 }
 
 /// With a view mask, each of its views is a layer.
@@ -191,8 +190,7 @@ Attachment attachment_of(const VkRenderingAttachmentInfo *info, VkImageAspectFla
    const ImageLevel &level = image->level(view->vk.base_mip_level, aspect);
    const uint32_t first = image->slices_of(view->vk.base_array_layer);
    return {
-      .place = {image->slice(view->vk.base_mip_level, first, aspect), level.row_pitch,
-                level.slice_pitch},
+      .place = place_of_level(*image, view->vk.base_mip_level, first, aspect),
       .width = level.extent.width,
       .height = level.extent.height,
       .layers = (level.slices - first) / image->vk.samples,

@@ -50,7 +50,9 @@ bool run_resolve_image(Queue *, const Command *command)
 
 } // namespace
 
-void run_resolve(const Resolve &resolve)
+namespace {
+
+void run_in_rows(const Resolve &resolve)
 {
    for (uint32_t layer = 0; layer < resolve.layers; layer++) {
       for (uint32_t row = 0; row < resolve.height; row++) {
@@ -61,6 +63,20 @@ void run_resolve(const Resolve &resolve)
                    uint64_t(resolve.width) * resolve.texel_bytes);
       }
    }
+}
+
+} // namespace
+
+void run_resolve(const Resolve &resolve)
+{
+   const BoxRows rows(
+      resolve.to, {uint64_t(resolve.width) * resolve.texel_bytes, resolve.height, resolve.layers});
+   Resolve in_rows = resolve;
+   in_rows.to = rows.place();
+   if (!in_rows.to.first)
+      return;
+   run_in_rows(in_rows);
+   rows.write_back();
 }
 
 bool has_average(VkFormat format)

@@ -209,6 +209,8 @@ void get_api_features(vk_features *f)
    f->imageSlicedViewOf3D = true;
    f->sparseBinding = true;
    f->sparseResidencyBuffer = true;
+   f->sparseResidencyImage2D = true;
+   f->sparseResidencyImage3D = true;
    f->sparseResidencyAliased = true;
    f->shaderRelaxedExtendedInstruction = true;
    f->texelBufferAlignment = true;

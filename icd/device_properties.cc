@@ -167,6 +167,7 @@ void get_memory_limits(uint64_t heap_size, vk_properties *p)
    p->maxBufferSize = std::min(heap_size, max_buffer_size);
    p->bufferImageGranularity = 1;
    p->sparseAddressSpaceSize = sparse_addresses;
+   p->sparseResidencyStandard2DBlockShape = true;
    p->minMemoryMapAlignment = page_size;
    p->minImportedHostPointerAlignment = page_size;
    p->maxImageDimension1D = max_image_extent;

@@ -10,6 +10,7 @@
 #include "icd/resource_memory.h"
 #include "icd/settings.h"
 #include "icd/sparse.h"
+#include "icd/sparse_image.h"
 #include "nir_passes/images/texel_format.h"
 #include "vulkan_util/out_array.h"
 #include "weft_entrypoints.h"
@@ -154,7 +155,7 @@ FormatFeatures format_features(VkFormat format)
 /// Only images that may be attachments have several samples (VkImageFormatProperties).
 VkSampleCountFlags samples_of(const VkPhysicalDeviceImageFormatInfo2 &info)
 {
-   const bool may_have = attachment_features(info.format) &&
+   const bool may_have = attachment_features(info.format) && !is_partially_resident(info.flags) &&
                          may_have_samples(info.type, info.tiling, info.flags, info.format);
    return may_have ? sample_counts : VkSampleCountFlags(VK_SAMPLE_COUNT_1_BIT);
 }
@@ -186,6 +187,8 @@ bool is_supported(const VkPhysicalDeviceImageFormatInfo2 &info)
    const VkImageCreateFlags flags =
       image_flags | (is_compressed ? VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT : 0);
    if (is_compressed && info.type == VK_IMAGE_TYPE_1D)
+      return false;
+   if (is_partially_resident(info.flags) && !may_be_partially_resident(info))
       return false;
    if (planes_of(info.format) && info.type != VK_IMAGE_TYPE_2D)
       return false;
@@ -259,8 +262,20 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_GetPhysicalDeviceImageFormatProperties2(
 }
 
 VKAPI_ATTR void VKAPI_CALL weft_GetPhysicalDeviceSparseImageFormatProperties2(
-   VkPhysicalDevice, const VkPhysicalDeviceSparseImageFormatInfo2 *, uint32_t *pPropertyCount,
-   VkSparseImageFormatProperties2 *)
+   VkPhysicalDevice, const VkPhysicalDeviceSparseImageFormatInfo2 *pFormatInfo,
+   uint32_t *pPropertyCount, VkSparseImageFormatProperties2 *pProperties)
 {
-   *pPropertyCount = 0;
+   OutArray<VkSparseImageFormatProperties2> out(pProperties, pPropertyCount);
+   const VkPhysicalDeviceImageFormatInfo2 image = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+      .format = pFormatInfo->format,
+      .type = pFormatInfo->type,
+      .tiling = pFormatInfo->tiling,
+      .usage = pFormatInfo->usage,
+      .flags = VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT,
+   };
+   if (!is_supported(image) || pFormatInfo->samples != VK_SAMPLE_COUNT_1_BIT)
+      return;
+   if (VkSparseImageFormatProperties2 *to = out.append())
+      to->properties = sparse_properties(pFormatInfo->format, pFormatInfo->type);
 }

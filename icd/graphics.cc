@@ -26,20 +26,6 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateGraphicsPipelines(VkDevice _device, Vk
    return VK_ERROR_UNKNOWN;
 }
 
-VKAPI_ATTR void VKAPI_CALL weft_GetDeviceImageSparseMemoryRequirements(
-   VkDevice, const VkDeviceImageMemoryRequirements *, uint32_t *pSparseMemoryRequirementCount,
-   VkSparseImageMemoryRequirements2 *)
-{
-   *pSparseMemoryRequirementCount = 0;
-}
-
-VKAPI_ATTR void VKAPI_CALL weft_GetImageSparseMemoryRequirements2(
-   VkDevice, const VkImageSparseMemoryRequirementsInfo2 *, uint32_t *pSparseMemoryRequirementCount,
-   VkSparseImageMemoryRequirements2 *)
-{
-   *pSparseMemoryRequirementCount = 0;
-}
-
 VKAPI_ATTR void VKAPI_CALL weft_CmdBindVertexBuffers2(VkCommandBuffer, uint32_t, uint32_t,
                                                       const VkBuffer *, const VkDeviceSize *,
                                                       const VkDeviceSize *, const VkDeviceSize *)

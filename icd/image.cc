@@ -5,9 +5,11 @@
 
 #include "icd/device.h"
 #include "icd/device_memory.h"
+#include "icd/device_pages.h"
 #include "icd/physical_device.h"
 #include "icd/resource_memory.h"
 #include "icd/sparse.h"
+#include "icd/sparse_image.h"
 #include "nir_passes/compile_limits.h"
 #include "nir_passes/images/texel_format.h"
 #include "weft_entrypoints.h"
@@ -80,15 +82,26 @@ ImageLayout lay_out_image(const vk_image &image)
       return layout;
    layout.texel_side = texel_side(*format);
    layout.texel_bytes = format->texel_bytes;
+   const bool has_tiles = is_partially_resident(image.create_flags) &&
+                          std::has_single_bit(layout.texel_bytes) &&
+                          image.aspects != depth_and_stencil;
+   if (has_tiles)
+      layout.tiles = tile_shape(layout.texel_bytes);
    uint64_t size = 0;
    for (uint32_t i = 0; i < image.mip_levels; i++) {
       const VkExtent3D extent = vk_image_mip_level_extent(&image, i);
+      const uint32_t columns = DIV_ROUND_UP(extent.width, layout.texel_side),
+                     rows = DIV_ROUND_UP(extent.height, layout.texel_side);
+      Tiles &tiles = layout.tiles;
+      const bool is_tiled = has_tiles && tiles.levels == i && fills_tile(tiles, columns, rows);
+      tiles.levels += is_tiled;
       const uint64_t row_pitch =
-         uint64_t(DIV_ROUND_UP(extent.width, layout.texel_side)) * format->texel_bytes;
+         is_tiled ? DIV_ROUND_UP(columns, 1u << tiles.width_bits) * uint64_t(tile_bytes)
+                  : uint64_t(columns) * format->texel_bytes;
       layout.levels[i] = {
          .offset = size,
          .row_pitch = row_pitch,
-         .slice_pitch = row_pitch * DIV_ROUND_UP(extent.height, layout.texel_side),
+         .slice_pitch = row_pitch * (is_tiled ? DIV_ROUND_UP(rows, 1u << tiles.height_bits) : rows),
          .extent = extent,
          .slices = image.image_type == VK_IMAGE_TYPE_3D ? extent.depth
                                                         : image.array_layers * image.samples,
@@ -103,6 +116,8 @@ ImageLayout lay_out_image(const vk_image &image)
       level.slice_pitch = level.row_pitch * level.extent.height;
       size += align64(level.slice_pitch * level.slices, memory_alignment);
    }
+   if (has_tiles)
+      size = align64(size, tile_bytes);
    // Offsets in shaders have 32 bits.
    if (size <= limits::buffer_range)
       layout.size = size;
@@ -172,7 +187,16 @@ using namespace weft;
 
 namespace {
 
-/// The layout of an image that is not created.
+/// Bytes that are bound together; 0 if the image is not sparse.
+uint64_t sparse_block(VkImageCreateFlags flags)
+{
+   return is_partially_resident(flags) ? tile_bytes : flags & sparse_image_flags ? page_size : 0;
+}
+
+} // namespace
+
+namespace weft {
+
 ImageLayout layout_of(VkDevice _device, const VkImageCreateInfo &info)
 {
    VK_FROM_HANDLE(Device, device, _device);
@@ -185,6 +209,10 @@ ImageLayout layout_of(VkDevice _device, const VkImageCreateInfo &info)
    return layout;
 }
 
+} // namespace weft
+
+namespace {
+
 void describe(const ImageLayout &layout, const VkImageSubresource &wanted, bool is_3d,
               VkSubresourceLayout2 *out)
 {
@@ -196,10 +224,11 @@ void describe(const ImageLayout &layout, const VkImageSubresource &wanted, bool 
       .arrayPitch = level.slice_pitch,
       .depthPitch = level.slice_pitch,
    };
-   // Rows have no gaps, so copies with VK_HOST_IMAGE_COPY_MEMCPY are as others.
+   // Copies with VK_HOST_IMAGE_COPY_MEMCPY are as others: rows without gaps.
    if (VkSubresourceHostMemcpySize *memcpy_size =
           vk_find_struct(out->pNext, SUBRESOURCE_HOST_MEMCPY_SIZE))
-      memcpy_size->size = out->subresourceLayout.size;
+      memcpy_size->size =
+         layout.rows_bytes(wanted.mipLevel, wanted.aspectMask) * (is_3d ? level.slices : 1);
 }
 
 } // namespace
@@ -257,7 +286,8 @@ weft_GetImageMemoryRequirements2(VkDevice, const VkImageMemoryRequirementsInfo2 
                                  VkMemoryRequirements2 *pMemoryRequirements)
 {
    VK_FROM_HANDLE(Image, image, pInfo->image);
-   write_requirements(image->layout.size, image->is_sparse(), pMemoryRequirements);
+   write_requirements(image->layout.size, sparse_block(image->vk.create_flags),
+                      pMemoryRequirements);
 }
 
 VKAPI_ATTR void VKAPI_CALL
@@ -265,7 +295,7 @@ weft_GetDeviceImageMemoryRequirements(VkDevice device, const VkDeviceImageMemory
                                       VkMemoryRequirements2 *pMemoryRequirements)
 {
    write_requirements(layout_of(device, *pInfo->pCreateInfo).size,
-                      pInfo->pCreateInfo->flags & sparse_image_flags, pMemoryRequirements);
+                      sparse_block(pInfo->pCreateInfo->flags), pMemoryRequirements);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL weft_BindImageMemory2(VkDevice, uint32_t bindInfoCount,

@@ -6,7 +6,7 @@
 #include <vulkan/vulkan_core.h>
 
 #include "icd/planes.h"
-#include "nir_passes/images/texel_format.h"
+#include "nir_passes/images/texel_descriptor.h"
 
 #include "vk_image.h"
 
@@ -24,7 +24,8 @@ constexpr uint32_t max_image_extent = 1 << (max_image_levels - 1), max_image_dep
 ///
 ///    offset ─► slice 0: row 0 | row 1 | …, slice 1: row 0 | row 1 | …
 ///
-/// Each sample of a layer is a slice of its own: layer 0 has the slices 0 … samples - 1.
+/// Each sample of a layer is a slice of its own: layer 0 has the slices 0 … samples - 1. In tiles
+/// (Tiles), the pitch of rows is that of rows of tiles.
 struct ImageLevel {
    uint64_t offset; ///< from the image's first byte
    uint64_t row_pitch, slice_pitch;
@@ -40,6 +41,7 @@ struct ImageLayout {
    uint64_t size;        ///< 0 if the format or the size is not supported
    ImageLevel levels[max_image_levels];
    ImageLevel stencil_levels[max_image_levels]; ///< beside depths, else without slices
+   Tiles tiles;                                 ///< of a partially resident image
    ImageLevel chromas[2];                       ///< planes 1 and 2 of an image of several planes
    uint32_t chroma_bytes;                       ///< of a texel; 0 without these planes
 
@@ -54,10 +56,21 @@ struct ImageLayout {
          return chromas[plane - 1];
       return is_second_plane(aspect) ? stencil_levels[number] : levels[number];
    }
+   /// The bytes of a level's slice as rows without gaps.
+   uint64_t rows_bytes(uint32_t number, VkImageAspectFlags aspect) const
+   {
+      const ImageLevel &rows = level(number, aspect);
+      if (number >= tiles.levels)
+         return rows.slice_pitch;
+      return uint64_t(DIV_ROUND_UP(rows.extent.width, texel_side)) *
+             DIV_ROUND_UP(rows.extent.height, texel_side) * texel_bytes;
+   }
 };
 constexpr VkImageAspectFlags depth_and_stencil =
    VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
 ImageLayout lay_out_image(const vk_image &);
+/// Of an image that is not created.
+ImageLayout layout_of(VkDevice, const VkImageCreateInfo &);
 /// The texels of an aspect; a stencil is the component R.
 std::optional<TexelFormat> plane_format(VkFormat, VkImageAspectFlags);
 

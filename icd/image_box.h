@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 namespace weft {
 
@@ -23,11 +24,17 @@ struct Box {
 struct BoxPlace {
    uint8_t *first;
    uint64_t row_pitch, slice_pitch;
+   /// In tiles (Tiles), `first` is that of the level's first slice in the box, and the box begins
+   /// behind bytes of a row and behind rows. Tiles have no rows of the whole box.
+   uint32_t tile_row_bytes = 0, tile_rows = 0; ///< 0: no tiles
+   uint64_t bytes_before = 0, rows_before = 0;
 
+   bool is_tiled() const { return tile_rows > 0; }
    uint8_t *row(uint32_t slice, uint32_t number) const
    {
       return first + slice * slice_pitch + number * row_pitch;
    }
+   BoxPlace moved(uint32_t slice, uint32_t row, uint64_t bytes) const;
 };
 
 struct BoxCopy {
@@ -40,6 +47,8 @@ using TexelBytes = std::array<uint8_t, 16>;
 void copy_box(const BoxCopy &);
 void clear_box(const BoxPlace &, const Box &, const TexelBytes &, uint32_t texel_bytes);
 
+/// The slices of a level from one on.
+BoxPlace place_of_level(const Image &, uint32_t level, uint32_t slice, VkImageAspectFlags);
 BoxPlace place_in(const Image &, const VkImageSubresourceLayers &, const VkOffset3D &);
 /// Memory outside of images, for example in a buffer.
 BoxPlace place_in(uint8_t *memory, const vk_image_buffer_layout &);
@@ -49,6 +58,22 @@ Box box_of(const Image &, const VkImageSubresourceLayers &, const VkExtent3D &);
 /// A copy between images; the region has one aspect of each. The aspects may differ: depths and
 /// stencils become colors of their size, and colors become them (VK_KHR_maintenance8).
 BoxCopy copy_between(const Image &from, const Image &to, const VkImageCopy2 &);
+
+/// A box as rows without gaps, for work on its texels; a copy if the box is in tiles.
+class BoxRows {
+public:
+   BoxRows(const BoxPlace &, const Box &);
+   BoxRows(const BoxRows &) = delete;
+
+   /// Null if there was no memory for the copy.
+   const BoxPlace &place() const { return rows; }
+   void write_back() const;
+
+private:
+   BoxPlace origin, rows;
+   Box box;
+   std::unique_ptr<uint8_t[]> copy;
+};
 
 /// Whether regions may be copied once for the depths and once for the stencils.
 inline bool has_two_planes(const Image &image)

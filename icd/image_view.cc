@@ -72,6 +72,16 @@ struct Slices {
    uint32_t first, count;
 };
 
+/// Zeros if the level is not in tiles.
+Tiles tiles_from(const Image &image, uint32_t first_level)
+{
+   Tiles tiles = image.layout.tiles;
+   if (first_level >= tiles.levels)
+      return {};
+   tiles.levels = uint8_t(tiles.levels - first_level);
+   return tiles;
+}
+
 /// Slices or layers of the first level.
 SampledImageDescriptor describe(const ImageView &view, const TexelFormat &format, Slices range)
 {
@@ -96,7 +106,7 @@ SampledImageDescriptor describe(const ImageView &view, const TexelFormat &format
       .swizzle = {component(view.vk.swizzle.r), component(view.vk.swizzle.g),
                   component(view.vk.swizzle.b), component(view.vk.swizzle.a)},
       .samples = image->vk.samples,
-      .reserved = {},
+      .tiles = tiles_from(*image, view.vk.base_mip_level),
    };
    for (uint32_t i = 0; i < view.vk.level_count; i++) {
       const uint32_t number = view.vk.base_mip_level + i;
@@ -129,7 +139,7 @@ SampledImageDescriptor describe_plane(const Image &image, uint32_t plane, uint8_
       .slice_pitch = uint32_t(level.slice_pitch),
       .levels = 1,
       .swizzle = {source, PIPE_SWIZZLE_Y, PIPE_SWIZZLE_Z, PIPE_SWIZZLE_W},
-      .reserved = {},
+      .tiles = {},
    };
    return descriptor;
 }

@@ -11,13 +11,13 @@
 
 namespace weft {
 
-void write_requirements(uint64_t size, bool is_sparse, VkMemoryRequirements2 *requirements)
+void write_requirements(uint64_t size, uint64_t sparse_block, VkMemoryRequirements2 *requirements)
 {
-   const uint64_t alignment = is_sparse ? page_size : memory_alignment;
+   const uint64_t alignment = sparse_block ? sparse_block : memory_alignment;
    requirements->memoryRequirements = {
       .size = align64(size, alignment),
       .alignment = alignment,
-      .memoryTypeBits = is_sparse ? 1u << sparse_memory : (1u << memory_types) - 1,
+      .memoryTypeBits = sparse_block ? 1u << sparse_memory : (1u << memory_types) - 1,
    };
    vk_foreach_struct(ext, requirements->pNext)
    {

@@ -53,6 +53,13 @@ void number_dynamic_buffers(SetLayouts layouts, uint32_t *dynamic_base)
    }
 }
 
+bool may_be_image(VkDescriptorType type)
+{
+   return type == VK_DESCRIPTOR_TYPE_STORAGE_IMAGE || type == VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE ||
+          type == VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER ||
+          type == VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT || type == VK_DESCRIPTOR_TYPE_MUTABLE_EXT;
+}
+
 void read_bindings(SetLayouts layouts, ShaderRequest *request)
 {
    number_dynamic_buffers(layouts, request->dynamic_base);
@@ -84,6 +91,7 @@ void read_bindings(SetLayouts layouts, ShaderRequest *request)
             continue; // a kind of descriptor that shaders cannot use
          }
          request->options.bindings.push_back(out);
+         request->options.may_have_tiled_images |= may_be_image(b.type);
       }
    }
 }
@@ -126,8 +134,12 @@ bool may_widen_subgroups(const void *next)
           !settings().sets_subgroup_size() && !settings().hides_subgroup_sizes;
 }
 
-void finish(ShaderRequest *request)
+void finish(const Device *device, ShaderRequest *request)
 {
+   // Other shaders have the same key with and without the features.
+   const vk_features &features = device->vk.enabled_features;
+   if (!features.sparseResidencyImage2D && !features.sparseResidencyImage3D)
+      request->options.may_have_tiled_images = false;
    request->options.matrices = advertised_matrices();
    request->key = cpu::cache_key(request->source, request->options);
 }
@@ -155,7 +167,7 @@ ShaderRequest make_request(const Device *device, const VkComputePipelineCreateIn
       request.source);
    request.options.may_widen_subgroups = may_widen_subgroups(info.stage.pNext);
    request.options.robust_buffer_access = wants_robust_access(device, info.pNext, info.stage.pNext);
-   finish(&request);
+   finish(device, &request);
    return request;
 }
 
@@ -171,7 +183,7 @@ ShaderRequest make_request(const Device *device, const VkShaderCreateInfoEXT &in
       request.source);
    request.options.may_widen_subgroups = may_widen_subgroups(info.pNext);
    request.options.robust_buffer_access = wants_robust_access(device, nullptr, nullptr);
-   finish(&request);
+   finish(device, &request);
    return request;
 }
 

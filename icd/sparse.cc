@@ -46,6 +46,35 @@ bool alias(uint8_t *at, uint8_t *pages, uint64_t size)
    return mremap(pages, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, at) != MAP_FAILED;
 }
 
+/// The tiles of a bind are parts of the memory one after the other, by columns, rows and slices.
+template <typename Visit>
+void for_each_tile_row(const Image &image, const VkSparseImageMemoryBind &bind, const Visit &visit)
+{
+   const Tiles &tiles = image.layout.tiles;
+   if (bind.subresource.mipLevel >= tiles.levels)
+      return; // the mip tail is bound as a whole
+   const ImageLevel &level = image.level(bind.subresource.mipLevel);
+   const uint32_t side = image.layout.texel_side, width = side << tiles.width_bits,
+                  height = side << tiles.height_bits;
+   const bool is_3d = image.vk.image_type == VK_IMAGE_TYPE_3D;
+   const uint32_t first_slice = is_3d ? uint32_t(bind.offset.z) : bind.subresource.arrayLayer,
+                  slices = is_3d ? bind.extent.depth : 1;
+   VkSparseMemoryBind row = {
+      .size = uint64_t(DIV_ROUND_UP(bind.extent.width, width)) * tile_bytes,
+      .memory = bind.memory,
+      .memoryOffset = bind.memoryOffset,
+   };
+   for (uint32_t slice = first_slice; slice < first_slice + slices; slice++) {
+      for (uint32_t y = 0; y < DIV_ROUND_UP(bind.extent.height, height); y++) {
+         row.resourceOffset = level.offset + slice * level.slice_pitch +
+                              (uint32_t(bind.offset.y) / height + y) * level.row_pitch +
+                              uint64_t(uint32_t(bind.offset.x) / width) * tile_bytes;
+         visit(row);
+         row.memoryOffset += row.size;
+      }
+   }
+}
+
 template <typename Visit>
 void for_each_bind(const vk_queue_submit *submit, const Visit &visit)
 {
@@ -62,6 +91,13 @@ void for_each_bind(const vk_queue_submit *submit, const Visit &visit)
       const VkSparseImageOpaqueMemoryBindInfo &info = submit->image_opaque_binds[i];
       VK_FROM_HANDLE(Image, image, info.image);
       visit_all(image->address, info.bindCount, info.pBinds);
+   }
+   for (uint32_t i = 0; i < submit->image_bind_count; i++) {
+      const VkSparseImageMemoryBindInfo &info = submit->image_binds[i];
+      VK_FROM_HANDLE(Image, image, info.image);
+      for (uint32_t j = 0; j < info.bindCount; j++)
+         for_each_tile_row(*image, info.pBinds[j],
+                           [&](const VkSparseMemoryBind &bind) { visit(image->address, bind); });
    }
 }
 

@@ -24,9 +24,9 @@ namespace weft {
 constexpr VkBufferCreateFlags sparse_buffer_flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT |
                                                     VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT |
                                                     VK_BUFFER_CREATE_SPARSE_ALIASED_BIT;
-/// Blocks of images (sparseResidencyImage2D) would need another layout of texels.
-constexpr VkImageCreateFlags sparse_image_flags =
-   VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_SPARSE_ALIASED_BIT;
+constexpr VkImageCreateFlags sparse_image_flags = VK_IMAGE_CREATE_SPARSE_BINDING_BIT |
+                                                  VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT |
+                                                  VK_IMAGE_CREATE_SPARSE_ALIASED_BIT;
 
 /// VkPhysicalDeviceLimits::sparseAddressSpaceSize; processes have 2^47 bytes of addresses.
 constexpr uint64_t sparse_addresses = uint64_t(1) << 44;

@@ -98,6 +98,7 @@ Result<LoweredShader> lower_for(uint32_t W, const ShaderSource &source,
                           .cuts_b = true},
                .matrices = compile_options.matrices.value_or(supported_matrices()),
                .bindings = compile_options.bindings,
+               .may_have_tiled_images = compile_options.may_have_tiled_images,
                .observe = show_text(dump),
                .control = control});
    if (!shader)
@@ -256,9 +257,9 @@ std::string host_name()
 CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)
 {
    // All members by name: one more and this does not compile.
-   [[maybe_unused]] const auto &[subgroup_size, may_widen_subgroups, bindings, robust_buffer_access,
-                                 native_tiles, instruction_set, matrices, dump, control,
-                                 statistics] = options;
+   [[maybe_unused]] const auto &[subgroup_size, may_widen_subgroups, bindings,
+                                 may_have_tiled_images, robust_buffer_access, native_tiles,
+                                 instruction_set, matrices, dump, control, statistics] = options;
    KeyBuilder key("program");
    key.add_bytes(cache_uuid());
    add_to_key(key, source);
@@ -266,8 +267,9 @@ CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)
    for (const auto &[set, binding, slot, offset, stride, count, inline_data, variable_count,
                      is_mutable] : bindings)
       key.add(set, binding, slot, offset, stride, count, inline_data, variable_count, is_mutable);
-   key.add(robust_buffer_access, native_tiles.has_value(), native_tiles.value_or(false),
-           instruction_set.has_value(), instruction_set.value_or(InstructionSet::none));
+   key.add(may_have_tiled_images, robust_buffer_access, native_tiles.has_value(),
+           native_tiles.value_or(false), instruction_set.has_value(),
+           instruction_set.value_or(InstructionSet::none));
    key.add(matrices.has_value());
    if (matrices) {
       const auto &[operations, flexible] = *matrices;

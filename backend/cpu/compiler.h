@@ -62,6 +62,8 @@ struct CompileOptions {
    bool may_widen_subgroups = false;
    /// The memory blocks are DispatchState::sets, the descriptors BufferDescriptors.
    std::vector<BindingLayout> bindings;
+   /// Whether images may be partially resident (Tiles).
+   bool may_have_tiled_images = false;
    /// Out-of-bounds accesses through descriptors read zeros and write nothing.
    bool robust_buffer_access = true;
    /// Whether matrices become tiles or registers; unset: registers with WEFT_DEBUG=registers, else

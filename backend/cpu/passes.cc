@@ -163,8 +163,8 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    /* Before the pass that makes places of all other descriptors. */
    const nir_lower_tex_options sampling = sampling_options();
    RUN(run, nir_lower_tex, &sampling);
-   RUN(run, lower_sampling, options.bindings);
-   RUN(run, lower_images, options.bindings);
+   RUN(run, lower_sampling, options.bindings, options.may_have_tiled_images);
+   RUN(run, lower_images, options.bindings, options.may_have_tiled_images);
    /* The bases of buffer addresses are plain values only from here on. */
    RUN(run, lower_descriptors, options.bindings);
 

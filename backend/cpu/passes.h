@@ -21,6 +21,7 @@ struct PassOptions {
    Target target;
    MatrixSupport matrices;
    std::vector<BindingLayout> bindings;
+   bool may_have_tiled_images = false;
    PassObserver observe = {};
    PassControl *control = nullptr; ///< skips optional passes; may be null
 };

@@ -156,6 +156,50 @@ nir_def *texel_offset(nir_builder *b, const Texel &texel, unsigned texel_bytes)
    return nir_iadd(b, texel.row, nir_imul_imm(b, texel.column, texel_bytes));
 }
 
+nir_def *TileWord::has_tiles(nir_builder *b) const
+{
+   return nir_ine_imm(b, word, 0);
+}
+
+nir_def *TileWord::levels(nir_builder *b) const
+{
+   return nir_iand_imm(b, nir_ushr_imm(b, word, offsetof(Tiles, levels) * 8), 0xff);
+}
+
+namespace {
+
+nir_def *size_bits(nir_builder *b, nir_def *word, unsigned dimension)
+{
+   static_assert(offsetof(Tiles, width_bits) == 0 && offsetof(Tiles, height_bits) == 1);
+   return nir_iand_imm(b, nir_ushr_imm(b, word, dimension * 8), 0xff);
+}
+
+} // namespace
+
+nir_def *TileWord::count(nir_builder *b, unsigned dimension, nir_def *texels) const
+{
+   return nir_iadd_imm(b, tile_of(b, dimension, nir_iadd_imm(b, texels, -1)), 1);
+}
+
+nir_def *TileWord::tile_of(nir_builder *b, unsigned dimension, nir_def *number) const
+{
+   return nir_ushr(b, number, size_bits(b, word, dimension));
+}
+
+nir_def *TileWord::place_in_tile(nir_builder *b, nir_def *column, nir_def *row) const
+{
+   const auto inside = [&](nir_def *number, unsigned dimension) {
+      nir_def *size = nir_ishl(b, nir_imm_int(b, 1), size_bits(b, word, dimension));
+      return nir_iand(b, number, nir_iadd_imm(b, size, -1));
+   };
+   return nir_iadd(b, nir_ishl(b, inside(row, 1), size_bits(b, word, 0)), inside(column, 0));
+}
+
+TileWord load_tiles(nir_builder *b, const Descriptor &image)
+{
+   return {load_words(b, image, offsetof(ImageDescriptor, tiles), 1)};
+}
+
 nir_def *find_residency(nir_builder *b, const Descriptor &image, nir_def *offset, nir_def *bytes)
 {
    static_assert(offsetof(TexelDescriptor, address) == 0 &&

@@ -64,6 +64,20 @@ struct Texel {
 };
 nir_def *texel_offset(nir_builder *, const Texel &, unsigned texel_bytes);
 
+/// The word of an image's Tiles.
+struct TileWord {
+   nir_def *word;
+
+   nir_def *has_tiles(nir_builder *) const;
+   nir_def *levels(nir_builder *) const;
+   /// The number of tiles that contain a number of texels, in dimension 0 or 1.
+   nir_def *count(nir_builder *, unsigned dimension, nir_def *texels) const;
+   nir_def *tile_of(nir_builder *, unsigned dimension, nir_def *number) const;
+   /// The number of a texel within its tile, row by row.
+   nir_def *place_in_tile(nir_builder *, nir_def *column, nir_def *row) const;
+};
+TileWord load_tiles(nir_builder *, const Descriptor &);
+
 /// 1 if memory is bound at the bytes from an offset of the image on, else 0: a residency code
 /// (Vulkan, "Sparse Image Instructions"). The back end looks it up: is_sparse_resident_zink, whose
 /// operand is the words of the address and the number of bytes.

@@ -64,23 +64,46 @@ Level ImageReads::level(nir_def *number)
    Descriptor table = image.descriptor;
    table.offset = nir_iadd(b, table.offset, nir_ishl_imm(b, number, 2));
    level.offset = load_words(b, table, offsetof(SampledImageDescriptor, level_offsets), 1);
+   level.has_tiles = image.may_have_tiles
+                        ? nir_ult(b, number, load_tiles(b, image.descriptor).levels(b))
+                        : nullptr;
    return level;
+}
+
+/// A texel of a level whose size counts texels, or a block of one whose size counts blocks.
+Texel ImageReads::locate(const Level &level, nir_def *is_inside,
+                         const std::array<nir_def *, 3> &place)
+{
+   nir_def *row = nir_iadd(b, nir_imul(b, place[2], level.size[1]), place[1]);
+   row = nir_imul(b, nir_imul(b, row, level.size[0]), texel_bytes);
+   nir_def *column = place[0];
+   if (level.has_tiles) {
+      const TileWord tiles = load_tiles(b, image.descriptor);
+      nir_def *tile_row = nir_iadd(b, nir_imul(b, place[2], tiles.count(b, 1, level.size[1])),
+                                   tiles.tile_of(b, 1, place[1]));
+      nir_def *tile = nir_iadd(b, nir_imul(b, tile_row, tiles.count(b, 0, level.size[0])),
+                               tiles.tile_of(b, 0, place[0]));
+      row = nir_bcsel(b, level.has_tiles, nir_imul_imm(b, tile, tile_bytes), row);
+      column = nir_bcsel(b, level.has_tiles, tiles.place_in_tile(b, place[0], place[1]), column);
+   }
+   return {is_inside, column, nir_iadd(b, level.offset, row)};
+}
+
+nir_def *ImageReads::offset_of(const Texel &texel)
+{
+   return nir_iadd(b, texel.row, nir_imul(b, texel.column, texel_bytes));
 }
 
 nir_def *ImageReads::load(const Level &level, nir_def *is_inside,
                           const std::array<nir_def *, 3> &place)
 {
-   nir_def *row = nir_iadd(b, nir_imul(b, place[2], level.size[1]), place[1]);
-   row = nir_imul(b, nir_imul(b, row, level.size[0]), texel_bytes);
-   if (resident) {
-      nir_def *texel = nir_iadd(b, row, nir_imul(b, place[0], texel_bytes));
+   const Texel texel = locate(level, is_inside, place);
+   if (resident)
       record(is_inside, nir_bcsel(b, is_block_format(b, format), block_offset(level, place),
-                                  nir_iadd(b, level.offset, texel)));
-   }
+                                  offset_of(texel)));
    return load_texel(b, image.descriptor,
-                     gl_access_qualifier(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER), format,
-                     {is_inside, place[0], nir_iadd(b, level.offset, row)}, type,
-                     [&] { return load_from_block(level, is_inside, place); });
+                     gl_access_qualifier(ACCESS_NON_WRITEABLE | ACCESS_CAN_REORDER), format, texel,
+                     type, [&] { return load_from_block(level, is_inside, place); });
 }
 
 void ImageReads::record_residency()
@@ -135,10 +158,9 @@ nir_def *ImageReads::block_offset(const Level &level, const std::array<nir_def *
       return nir_ushr_imm(b, nir_iadd_imm(b, texels, block_side - 1), block_bits);
    };
    const auto block_of = [&](nir_def *n) { return nir_ushr_imm(b, n, block_bits); };
-   nir_def *row = nir_imul(b, place[2], blocks(level.size[1]));
-   row = nir_iadd(b, row, block_of(place[1]));
-   nir_def *number = nir_iadd(b, nir_imul(b, row, blocks(level.size[0])), block_of(place[0]));
-   return nir_iadd(b, level.offset, nir_imul(b, number, texel_bytes));
+   Level in_blocks = level;
+   in_blocks.size = {blocks(level.size[0]), blocks(level.size[1]), level.size[2]};
+   return offset_of(locate(in_blocks, nullptr, {block_of(place[0]), block_of(place[1]), place[2]}));
 }
 
 nir_def *ImageReads::decode_from_block(const Level &level, const std::array<nir_def *, 3> &place)

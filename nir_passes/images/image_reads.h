@@ -13,6 +13,7 @@ namespace weft {
 struct Level {
    std::array<nir_def *, 3> size; ///< texels in each dimension, or slices
    nir_def *offset;               ///< bytes
+   nir_def *has_tiles;            ///< null: never
 };
 
 /// The access of reads that need not be the same in all lanes.
@@ -42,6 +43,8 @@ public:
 
 private:
    void record(nir_def *is_inside, nir_def *offset);
+   Texel locate(const Level &, nir_def *is_inside, const std::array<nir_def *, 3> &place);
+   nir_def *offset_of(const Texel &);
    nir_def *block_offset(const Level &, const std::array<nir_def *, 3> &place);
    nir_def *load_from_block(const Level &, nir_def *is_inside,
                             const std::array<nir_def *, 3> &place);

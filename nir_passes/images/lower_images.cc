@@ -63,10 +63,35 @@ Texel find_texel(nir_builder *b, const Image &image, const Coordinates &coordina
    return texel;
 }
 
+/// The same in tiles.
+Texel find_tiled_texel(nir_builder *b, const Image &image, const Coordinates &coordinates)
+{
+   const auto member = [&](size_t offset) { return load_words(b, image.descriptor, offset, 1); };
+   const TileWord tiles = load_tiles(b, image.descriptor);
+   nir_def *column = nir_channel(b, coordinates.vector, 0),
+           *row = nir_channel(b, coordinates.vector, 1);
+   Texel texel;
+   texel.is_inside = nir_iand(b, nir_ult(b, column, load_width(b, image.descriptor)),
+                              nir_ult(b, row, member(offsetof(ImageDescriptor, height))));
+   texel.column = tiles.place_in_tile(b, column, row);
+   texel.row = nir_iadd(
+      b, nir_imul(b, tiles.tile_of(b, 1, row), member(offsetof(ImageDescriptor, row_pitch))),
+      nir_imul_imm(b, tiles.tile_of(b, 0, column), tile_bytes));
+   if (const std::optional<unsigned> coordinate = image.shape.slice_coordinate()) {
+      nir_def *slice = nir_channel(b, coordinates.vector, *coordinate);
+      texel.is_inside =
+         nir_iand(b, texel.is_inside, nir_ult(b, slice, member(offsetof(ImageDescriptor, slices))));
+      texel.row =
+         nir_iadd(b, texel.row, nir_imul(b, slice, member(offsetof(ImageDescriptor, slice_pitch))));
+   }
+   return texel;
+}
+
 class ImageLowering {
 public:
-   ImageLowering(nir_shader *nir, std::span<const BindingLayout> bindings)
-       : bindings(bindings), builder(nir_builder_create(nir_shader_get_entrypoint(nir)))
+   ImageLowering(nir_shader *nir, std::span<const BindingLayout> bindings, bool may_have_tiles)
+       : bindings(bindings), may_have_tiles(may_have_tiles),
+         builder(nir_builder_create(nir_shader_get_entrypoint(nir)))
    {
    }
 
@@ -240,6 +265,18 @@ private:
       }
    }
 
+   /// The value of emit(texel) in the layout that the image has.
+   template <typename Emit>
+   nir_def *for_layout(const Image &image, const Coordinates &coordinates, const Emit &emit)
+   {
+      const auto in_rows = [&] { return emit(find_texel(b, image, coordinates)); };
+      if (!may_have_tiles || !image.shape.has_rows() || image.shape.has_samples())
+         return in_rows();
+      return choose(
+         b, load_tiles(b, image.descriptor).has_tiles(b),
+         [&] { return emit(find_tiled_texel(b, image, coordinates)); }, in_rows);
+   }
+
    /// The last component of a sparse load is the residency of its texel.
    bool replace_by_load(nir_def *result, const Image &image, const Coordinates &coordinates,
                         nir_alu_type type, bool is_sparse)
@@ -249,18 +286,18 @@ private:
       FormatValues format;
       if (!is_wide && !find_format(image, &format))
          return false;
-      const Texel texel = find_texel(b, image, coordinates);
-      nir_def *color =
-         is_wide
-            ? load_wide(image, coordinates, components)
-            : nir_trim_vector(b, load_texel(b, image.descriptor, image.access, format, texel, type),
-                              components);
-      if (is_sparse) {
+      const auto load = [&](const Texel &texel) {
+         nir_def *color = is_wide
+                             ? load_wide(image, texel)
+                             : load_texel(b, image.descriptor, image.access, format, texel, type);
+         color = nir_trim_vector(b, color, components);
+         if (!is_sparse)
+            return color;
          nir_def *bytes = is_wide ? nir_imm_int(b, wide_bytes) : texel_bytes(b, format);
          nir_def *code = nir_u2uN(b, residency_of(image, texel, bytes), result->bit_size);
-         color = append_component(b, color, code);
-      }
-      nir_def_replace(result, color);
+         return append_component(b, color, code);
+      };
+      nir_def_replace(result, for_layout(image, coordinates, load));
       return true;
    }
 
@@ -275,9 +312,8 @@ private:
 
    /// One integer of 64 bits; a texel outside of the image is 0. As for other texels, a null
    /// descriptor has the missing components of a declared format only.
-   nir_def *load_wide(const Image &image, const Coordinates &coordinates, unsigned components)
+   nir_def *load_wide(const Image &image, const Texel &place)
    {
-      const Texel place = find_texel(b, image, coordinates);
       nir_def *outside = nir_imm_int64(b, 0);
       const auto inside = [&] {
          return _nir_build_load_ssbo(
@@ -292,21 +328,23 @@ private:
       if (image.declared == PIPE_FORMAT_NONE)
          one = nir_b2i64(b, nir_ine_imm(b, load_width(b, image.descriptor), 0));
       nir_def *color[] = {number, zero, zero, one};
-      return nir_vec(b, color, components);
+      return nir_vec(b, color, 4);
    }
 
    bool store_wide(nir_intrinsic_instr *intr, const Image &image, const Coordinates &coordinates)
    {
-      const Texel place = find_texel(b, image, coordinates);
-      nir_push_if(b, place.is_inside);
-      _nir_build_store_ssbo(b, nir_channel(b, intr->src[3].ssa, 0), image.descriptor.buffer,
-                            texel_offset(b, place, wide_bytes),
-                            {._ = 0,
-                             .write_mask = 1,
-                             .access = image.access,
-                             .align_mul = wide_bytes,
-                             .align_offset = 0});
-      nir_pop_if(b, nullptr);
+      for_layout(image, coordinates, [&](const Texel &place) -> nir_def * {
+         nir_push_if(b, place.is_inside);
+         _nir_build_store_ssbo(b, nir_channel(b, intr->src[3].ssa, 0), image.descriptor.buffer,
+                               texel_offset(b, place, wide_bytes),
+                               {._ = 0,
+                                .write_mask = 1,
+                                .access = image.access,
+                                .align_mul = wide_bytes,
+                                .align_offset = 0});
+         nir_pop_if(b, nullptr);
+         return nullptr;
+      });
       nir_instr_remove(&intr->instr);
       return true;
    }
@@ -320,33 +358,38 @@ private:
       if (!find_format(image, &format))
          return false;
       const TexelWords texel = pack_texel(b, format, color, nir_intrinsic_src_type(intr));
-      const Texel place = find_texel(b, image, coordinates);
-      nir_push_if(b, place.is_inside);
-      for_texel_size(b, format, [&](unsigned bytes) -> nir_def * {
-         const TexelUnits units = units_of(bytes);
-         nir_def *v = nir_u2uN(b, nir_vec(b, const_cast<nir_def **>(texel.data()), units.count),
-                               units.bytes * 8);
-         _nir_build_store_ssbo(b, v, image.descriptor.buffer, texel_offset(b, place, bytes),
-                               {._ = 0,
-                                .write_mask = nir_component_mask(units.count),
-                                .access = image.access,
-                                .align_mul = units.bytes,
-                                .align_offset = 0});
+      for_layout(image, coordinates, [&](const Texel &place) -> nir_def * {
+         nir_push_if(b, place.is_inside);
+         for_texel_size(b, format, [&](unsigned bytes) -> nir_def * {
+            store_words(image, texel_offset(b, place, bytes), texel, units_of(bytes));
+            return nullptr;
+         });
+         nir_pop_if(b, nullptr);
          return nullptr;
       });
-      nir_pop_if(b, nullptr);
       nir_instr_remove(&intr->instr);
       return true;
+   }
+
+   void store_words(const Image &image, nir_def *offset, const TexelWords &texel,
+                    const TexelUnits &units)
+   {
+      nir_def *v = nir_u2uN(b, nir_vec(b, const_cast<nir_def **>(texel.data()), units.count),
+                            units.bytes * 8);
+      _nir_build_store_ssbo(b, v, image.descriptor.buffer, offset,
+                            {._ = 0,
+                             .write_mask = nir_component_mask(units.count),
+                             .access = image.access,
+                             .align_mul = units.bytes,
+                             .align_offset = 0});
    }
 
    bool lower_atomic(nir_intrinsic_instr *intr, const Image &image, const Coordinates &coordinates)
    {
       const unsigned bits = intr->def.bit_size;
       nir_def *outside = nir_imm_intN_t(b, 0, bits);
-      const Texel place = find_texel(b, image, coordinates);
-      const auto inside = [&] {
-         nir_def *offset = texel_offset(b, place, bits / 8);
-         const nir_atomic_op op = nir_intrinsic_atomic_op(intr);
+      const nir_atomic_op op = nir_intrinsic_atomic_op(intr);
+      const auto change = [&](nir_def *offset) {
          return intr->intrinsic == nir_intrinsic_image_deref_atomic
                    ? _nir_build_ssbo_atomic(b, bits, image.descriptor.buffer, offset,
                                             intr->src[3].ssa,
@@ -355,11 +398,17 @@ private:
                                                  intr->src[3].ssa, intr->src[4].ssa,
                                                  {._ = 0, .access = image.access, .atomic_op = op});
       };
-      nir_def_replace(&intr->def, choose(b, place.is_inside, inside, [&] { return outside; }));
+      const auto change_if_inside = [&](const Texel &place) {
+         return choose(
+            b, place.is_inside, [&] { return change(texel_offset(b, place, bits / 8)); },
+            [&] { return outside; });
+      };
+      nir_def_replace(&intr->def, for_layout(image, coordinates, change_if_inside));
       return true;
    }
 
    std::span<const BindingLayout> bindings;
+   const bool may_have_tiles;
    nir_builder builder;
    nir_builder *const b = &builder;
    std::string error;
@@ -367,9 +416,10 @@ private:
 
 } // namespace
 
-Result<bool> lower_images(nir_shader *nir, std::span<const BindingLayout> bindings)
+Result<bool> lower_images(nir_shader *nir, std::span<const BindingLayout> bindings,
+                          bool may_have_tiles)
 {
-   return ImageLowering(nir, bindings).run();
+   return ImageLowering(nir, bindings, may_have_tiles).run();
 }
 
 } // namespace weft

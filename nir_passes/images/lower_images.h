@@ -17,6 +17,9 @@ namespace weft {
 ///
 ///    x < width ? unpack(load_ssbo(descriptor, y * row_pitch + x * texel_bytes)) : 0
 ///
+/// Partially resident images have tiles. If there may be such images, a branch chooses the code of
+/// each access.
+///
 /// Buffers are addressed as lower_descriptors() leaves them; sizes and format are read from the
 /// descriptor as data (load_ubo of the set). A format that the shader declares is a constant.
 /// Barriers for images become barriers for buffers, too.
@@ -26,6 +29,6 @@ namespace weft {
 ///
 /// An Error for sampled images, except texel buffers; for samplers, images of several samples, and
 /// bindings that are not listed.
-Result<bool> lower_images(nir_shader *, std::span<const BindingLayout>);
+Result<bool> lower_images(nir_shader *, std::span<const BindingLayout>, bool may_have_tiles);
 
 } // namespace weft

@@ -50,7 +50,8 @@ Lookup operands_of(nir_tex_instr *tex)
 }
 
 /// The value of an instruction. An Error if it is not supported.
-Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const BindingLayout> bindings)
+Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const BindingLayout> bindings,
+                        bool may_have_tiles)
 {
    nir_deref_instr *deref = deref_of(tex, nir_tex_src_texture_deref);
    if (!is_supported(tex->sampler_dim) || tex->def.bit_size != 32)
@@ -61,7 +62,10 @@ Result<nir_def *> lower(nir_builder *b, nir_tex_instr *tex, std::span<const Bind
       "a sampled image");
    if (!found)
       return found.error();
-   const SampledImage image = {*found, {tex->sampler_dim, tex->is_array}};
+   const SampledImage image = {*found,
+                               {tex->sampler_dim, tex->is_array},
+                               may_have_tiles && tex->sampler_dim != GLSL_SAMPLER_DIM_1D &&
+                                  tex->sampler_dim != GLSL_SAMPLER_DIM_MS};
    switch (tex->op) {
    case nir_texop_txs:
       return load_size(b, image.descriptor, image.shape, tex->def.num_components);
@@ -125,7 +129,8 @@ nir_lower_tex_options sampling_options()
    return options;
 }
 
-Result<bool> lower_sampling(nir_shader *nir, std::span<const BindingLayout> bindings)
+Result<bool> lower_sampling(nir_shader *nir, std::span<const BindingLayout> bindings,
+                            bool may_have_tiles)
 {
    nir_builder b = nir_builder_create(nir_shader_get_entrypoint(nir));
    std::vector<nir_tex_instr *> work;
@@ -138,7 +143,7 @@ Result<bool> lower_sampling(nir_shader *nir, std::span<const BindingLayout> bind
    }
    for (nir_tex_instr *tex : work) {
       b.cursor = nir_before_instr(&tex->instr);
-      const Result<nir_def *> result = lower(&b, tex, bindings);
+      const Result<nir_def *> result = lower(&b, tex, bindings, may_have_tiles);
       if (!result)
          return result.error();
       const unsigned components = tex->def.num_components;

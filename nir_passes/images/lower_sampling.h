@@ -21,9 +21,10 @@ nir_lower_tex_options sampling_options();
 
 /// Replaces accesses to sampled images by accesses to buffers, for a back end whose descriptors are
 /// SampledImageDescriptors, SamplerDescriptors and CombinedDescriptors (sampling.h). Texel buffers
-/// are left to lower_images(). Must come after nir_lower_tex() with sampling_options().
+/// are left to lower_images(); `may_have_tiles` is as for it. Must come after nir_lower_tex() with
+/// sampling_options().
 ///
 /// An Error for bindings that are not listed.
-Result<bool> lower_sampling(nir_shader *, std::span<const BindingLayout>);
+Result<bool> lower_sampling(nir_shader *, std::span<const BindingLayout>, bool may_have_tiles);
 
 } // namespace weft

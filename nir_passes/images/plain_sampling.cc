@@ -45,8 +45,9 @@ nir_def *for_format(nir_builder *b, const FormatValues &format, const Emit &emit
       [&] { return for_format(b, format, emit, i + 1); });
 }
 
-nir_def *is_plain_image(nir_builder *b, const Descriptor &image)
+nir_def *is_plain_image(nir_builder *b, const SampledImage &sampled)
 {
+   const Descriptor &image = sampled.descriptor;
    constexpr uint32_t in_order = byte(PIPE_SWIZZLE_X, 0) | byte(PIPE_SWIZZLE_Y, 1) |
                                  byte(PIPE_SWIZZLE_Z, 2) | byte(PIPE_SWIZZLE_W, 3);
    const FormatValues format = load_format(b, image);
@@ -55,8 +56,11 @@ nir_def *is_plain_image(nir_builder *b, const Descriptor &image)
       is_common = nir_ior(b, is_common, is_format(b, format, plain));
    nir_def *levels = load_words(b, image, offsetof(ImageDescriptor, levels), 1),
            *order = load_words(b, image, offsetof(ImageDescriptor, swizzle), 1);
-   return nir_iand(b, is_common,
-                   nir_iand(b, nir_ieq_imm(b, levels, 1), nir_ieq_imm(b, order, in_order)));
+   nir_def *is_plain = nir_iand(
+      b, is_common, nir_iand(b, nir_ieq_imm(b, levels, 1), nir_ieq_imm(b, order, in_order)));
+   return sampled.may_have_tiles
+             ? nir_iand(b, is_plain, nir_inot(b, load_tiles(b, image).has_tiles(b)))
+             : is_plain;
 }
 
 unsigned filtered_dimensions(const ImageShape &shape)
@@ -250,7 +254,7 @@ nir_def *is_plain_sample(nir_builder *b, const SampledImage &image, const Descri
       nir_def *most = load_words(b, sampler, offsetof(SamplerDescriptor, max_anisotropy), 1);
       is_plain = nir_iand(b, is_plain, nir_fge(b, nir_imm_float(b, 1), most));
    }
-   return nir_iand(b, is_plain, is_plain_image(b, image.descriptor));
+   return nir_iand(b, is_plain, is_plain_image(b, image));
 }
 
 PlainPlace find_plain_place(nir_builder *b, const SampledImage &image, const Descriptor &sampler,
@@ -274,9 +278,8 @@ nir_def *sample_plainly(nir_builder *b, const SampledImage &image, const PlainPl
 
 nir_def *is_plain_fetch(nir_builder *b, const SampledImage &image, const Lookup &lookup)
 {
-   return nir_alu_type_get_base_type(lookup.type) == nir_type_float
-             ? is_plain_image(b, image.descriptor)
-             : nullptr;
+   return nir_alu_type_get_base_type(lookup.type) == nir_type_float ? is_plain_image(b, image)
+                                                                    : nullptr;
 }
 
 nir_def *fetch_plainly(nir_builder *b, const SampledImage &image, const Lookup &lookup)

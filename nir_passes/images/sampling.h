@@ -13,6 +13,7 @@ namespace weft {
 struct SampledImage {
    Descriptor descriptor;
    ImageShape shape;
+   bool may_have_tiles = false;
 };
 
 /// The operands of an instruction; null if absent.

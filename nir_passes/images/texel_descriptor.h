@@ -19,8 +19,21 @@ struct TexelDescriptor {
 };
 static_assert(sizeof(TexelDescriptor) == 32);
 
+/// The first levels of a partially resident image are tiles of as many bytes, in rows of tiles
+/// ("Sparse Image Memory"). A tile is rows of texels or of compressed blocks:
+///
+///    slice:  tile 0 | tile 1 | …      tile:  row 0 | row 1 | …
+///            tile n | …
+constexpr uint32_t tile_bytes = 1 << 16;
+struct Tiles {
+   uint8_t width_bits, height_bits; ///< the logarithms of a tile's sizes
+   uint8_t levels;                  ///< in tiles, from the first one on; 0: none
+   uint8_t reserved;
+};
+
 /// A storage image as a descriptor stores it. Rows of texels lie one after the other; slices, the
-/// layers of an array or the depth, consist of such rows.
+/// layers of an array or the depth, consist of such rows. The pitch of rows in tiles is that of
+/// rows of tiles.
 struct ImageDescriptor {
    uint64_t address; ///< of the first texel of the view
    uint64_t size;    ///< bytes of all slices and levels
@@ -30,7 +43,7 @@ struct ImageDescriptor {
    uint32_t levels;
    uint8_t swizzle[4]; ///< PIPE_SWIZZLE_* of R, G, B, A in a sampled image
    uint32_t samples;   ///< slices of memory for each slice
-   uint32_t reserved;
+   Tiles tiles;
 };
 static_assert(sizeof(ImageDescriptor) == 64);
 

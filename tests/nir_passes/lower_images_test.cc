@@ -96,7 +96,7 @@ TEST(LowerImages, BarriersForImagesAreForBuffers)
                                    "   imageStore(t, 1, imageLoad(t, 0));\n"
                                    "}",
                                    Consumer::cpu, 32);
-   const Result<bool> result = lower_images(shader.get(), bindings);
+   const Result<bool> result = lower_images(shader.get(), bindings, false);
    ASSERT_TRUE(result) << result.error().message;
    EXPECT_TRUE(*result);
    unsigned barriers = 0;
@@ -116,6 +116,39 @@ TEST(LowerImages, BarriersForImagesAreForBuffers)
    EXPECT_GE(barriers, 1u);
 }
 
+/// Only images that may be partially resident have a branch between two layouts.
+TEST(LowerImages, TilesAreABranch)
+{
+   const auto branches = [](const char *type, const char *coordinates, size_t descriptor,
+                            bool may_have_tiles) {
+      Shader shader = test::translate(std::string("layout(binding = 2, r32ui) uniform ") + type +
+                                         " image;\n"
+                                         "void main() { imageStore(image, " +
+                                         coordinates + ", uvec4(1)); }",
+                                      Consumer::cpu, 32);
+      const BindingLayout layout = {0, 2, 0, 0, uint32_t(descriptor), 1, false};
+      EXPECT_TRUE(lower_images(shader.get(), {&layout, 1}, may_have_tiles));
+      nir_validate_shader(shader.get(), type);
+      unsigned count = 0;
+      foreach_list_typed(nir_cf_node, node, node, &nir_shader_get_entrypoint(shader.get())->body)
+         count += node->type == nir_cf_node_if;
+      unsigned stores = 0;
+      nir_foreach_block(block, nir_shader_get_entrypoint(shader.get())) {
+         nir_foreach_instr(instr, block) {
+            stores += instr->type == nir_instr_type_intrinsic &&
+                      nir_instr_as_intrinsic(instr)->intrinsic == nir_intrinsic_store_ssbo;
+         }
+      }
+      EXPECT_EQ(count, 1u);
+      return stores;
+   };
+   EXPECT_EQ(branches("uimage2D", "ivec2(0)", sizeof(ImageDescriptor), false), 1u);
+   EXPECT_EQ(branches("uimage2D", "ivec2(0)", sizeof(ImageDescriptor), true), 2u);
+   EXPECT_EQ(branches("uimage3D", "ivec3(0)", sizeof(ImageDescriptor), true), 2u);
+   EXPECT_EQ(branches("uimage1D", "0", sizeof(ImageDescriptor), true), 1u);
+   EXPECT_EQ(branches("uimageBuffer", "0", sizeof(TexelDescriptor), true), 1u);
+}
+
 TEST(LowerImages, ResidencyIsNumbers)
 {
    Shader shader =
@@ -130,7 +163,7 @@ TEST(LowerImages, ResidencyIsNumbers)
                       "}",
                       Consumer::cpu, 32);
    const BindingLayout layout = {0, 2, 0, 48, sizeof(ImageDescriptor), 1, false};
-   const Result<bool> result = lower_images(shader.get(), {&layout, 1});
+   const Result<bool> result = lower_images(shader.get(), {&layout, 1}, false);
    ASSERT_TRUE(result) << result.error().message;
    nir_validate_shader(shader.get(), "residency");
    unsigned lookups = 0;
@@ -155,7 +188,7 @@ TEST(LowerImages, DescriptorsMayBeAbsent)
                                       "void main() { imageStore(t[3], 0, uvec4(1)); }",
                                       Consumer::cpu, 32);
       const BindingLayout array = {0, 0, 2, 64, sizeof(TexelDescriptor), 9, false, variable};
-      ASSERT_TRUE(lower_images(shader.get(), {&array, 1}));
+      ASSERT_TRUE(lower_images(shader.get(), {&array, 1}, false));
       while (nir_opt_constant_folding(shader.get()) || nir_copy_prop(shader.get())) {
       }
       unsigned stores = 0;
@@ -179,7 +212,7 @@ TEST(LowerImages, OthersAreRefused)
 {
    const auto error_of = [](const std::string &glsl) {
       Shader shader = test::translate(glsl, Consumer::cpu, 32);
-      const Result<bool> result = lower_images(shader.get(), bindings);
+      const Result<bool> result = lower_images(shader.get(), bindings, false);
       return result ? "" : result.error().message;
    };
    EXPECT_EQ(error_of("layout(binding = 0, r32ui) uniform uimageBuffer t;\n"

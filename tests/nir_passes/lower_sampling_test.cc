@@ -37,25 +37,27 @@ std::string shader_of(const std::string &type, const std::string &value)
           value + "); }";
 }
 
-Result<bool> lower(nir_shader *nir)
+Result<bool> lower(nir_shader *nir, bool may_have_tiles)
 {
    const nir_lower_tex_options projections = projection_options(), options = sampling_options();
    nir_lower_tex(nir, &projections);
    lower_derivatives(nir);
    nir_lower_tex(nir, &options);
-   return lower_sampling(nir, sampling_bindings);
+   return lower_sampling(nir, sampling_bindings, may_have_tiles);
 }
 
 void expect_no_texture_instruction(const std::string &glsl)
 {
-   Shader shader = test::translate(glsl, Consumer::cpu, 32);
-   const Result<bool> result = lower(shader.get());
-   ASSERT_TRUE(result) << result.error().message;
-   EXPECT_TRUE(*result);
-   nir_validate_shader(shader.get(), glsl.c_str());
-   nir_foreach_block(block, nir_shader_get_entrypoint(shader.get())) {
-      nir_foreach_instr(instr, block) {
-         EXPECT_NE(instr->type, nir_instr_type_tex) << glsl;
+   for (const bool may_have_tiles : {false, true}) {
+      Shader shader = test::translate(glsl, Consumer::cpu, 32);
+      const Result<bool> result = lower(shader.get(), may_have_tiles);
+      ASSERT_TRUE(result) << result.error().message;
+      EXPECT_TRUE(*result);
+      nir_validate_shader(shader.get(), glsl.c_str());
+      nir_foreach_block(block, nir_shader_get_entrypoint(shader.get())) {
+         nir_foreach_instr(instr, block) {
+            EXPECT_NE(instr->type, nir_instr_type_tex) << glsl;
+         }
       }
    }
 }
@@ -119,7 +121,7 @@ TEST(LowerSampling, TexelBuffersAreLeft)
 {
    Shader shader =
       test::translate(shader_of("samplerBuffer", "texelFetch(image, int(x.x))"), Consumer::cpu, 32);
-   const Result<bool> result = lower(shader.get());
+   const Result<bool> result = lower(shader.get(), false);
    ASSERT_TRUE(result);
    EXPECT_FALSE(*result);
 }
@@ -128,7 +130,7 @@ TEST(LowerSampling, OthersAreRefused)
 {
    const auto error_of = [](const std::string &glsl) {
       Shader shader = test::translate(glsl, Consumer::cpu, 32);
-      const Result<bool> result = lower(shader.get());
+      const Result<bool> result = lower(shader.get(), false);
       return result ? "" : result.error().message;
    };
    EXPECT_EQ(error_of("layout(binding = 3) uniform sampler2D image;\n"
