@@ -3,6 +3,8 @@
 
 /// Binding and dispatching.
 
+#include "icd/command_dispatch.h"
+
 #include "backend/cpu/phase_log.h"
 #include "icd/buffer.h"
 #include "icd/command_buffer.h"
@@ -23,63 +25,18 @@
 #include <exception>
 #include <span>
 
-using namespace weft;
+namespace weft {
 
 namespace {
 
-struct Dispatch : Command {
-   const cpu::FutureProgram *program;
-   cpu::DispatchState state;
-   const uint8_t *indirect; ///< a VkDispatchIndirectCommand, read when the dispatch runs, or null
-};
-
 /// Waits until its code is generated.
-const Result<std::shared_ptr<const cpu::Program>> &program_of(const Dispatch &dispatch)
+const Result<std::shared_ptr<const cpu::Program>> &code_of(const cpu::FutureProgram &program)
 {
-   if (dispatch.program->wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-      const cpu::LoggedPhase phase("wait", dispatch.program);
-      dispatch.program->wait();
+   if (program.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      const cpu::LoggedPhase phase("wait", &program);
+      program.wait();
    }
-   return dispatch.program->get();
-}
-
-bool dispatch_now(Queue *queue, const Dispatch *dispatch, const cpu::DispatchState &state,
-                  const std::array<uint32_t, 3> &groups)
-{
-   if (queue->discards)
-      return true;
-   const auto &program = program_of(*dispatch);
-   if (!program) {
-      queue->failure = program.error().message.c_str();
-      return false;
-   }
-   if (queue->executor->dispatch(**program, state, groups)) {
-      uint64_t invocations = 1;
-      for (uint32_t d = 0; d < 3; d++)
-         invocations *= uint64_t(groups[d]) * (*program)->info().workgroup_size[d];
-      queue->invocations += invocations;
-      return true;
-   }
-   queue->failure = "no memory for the stacks or the shared memory of a workgroup, or for code";
-   return false;
-}
-
-bool run_dispatch(Queue *queue, const Command *command)
-{
-   auto *dispatch = static_cast<const Dispatch *>(command);
-   if (!dispatch->indirect)
-      return dispatch_now(queue, dispatch, dispatch->state,
-                          std::to_array(dispatch->state.num_workgroups));
-
-   VkDispatchIndirectCommand size;
-   memcpy(&size, dispatch->indirect, sizeof(size));
-   if (size.x == 0 || size.y == 0 || size.z == 0)
-      return true;
-   cpu::DispatchState state = dispatch->state;
-   state.num_workgroups[0] = size.x;
-   state.num_workgroups[1] = size.y;
-   state.num_workgroups[2] = size.z;
-   return dispatch_now(queue, dispatch, state, {size.x, size.y, size.z});
+   return program.get();
 }
 
 const uint8_t *copy_to_commands(CommandBuffer *cmd, const void *data, size_t size)
@@ -113,6 +70,8 @@ const uint8_t *push_descriptors(CommandBuffer *cmd)
 const uint8_t *dynamic_buffers(CommandBuffer *cmd)
 {
    const ComputeState &state = cmd->state;
+   if (!state.shader)
+      return nullptr;
    const uint32_t *base = state.shader->dynamic_base;
    uint32_t count = base[cpu::max_sets];
    if (count == 0)
@@ -137,7 +96,36 @@ const uint8_t *dynamic_buffers(CommandBuffer *cmd)
    return reinterpret_cast<const uint8_t *>(out);
 }
 
-/// The program for a dispatch with these facts. Null without memory; the error is recorded.
+} // namespace
+
+cpu::DispatchState resolve_state(CommandBuffer *cmd)
+{
+   const ComputeState &state = cmd->state;
+   cpu::DispatchState resolved = {};
+   for (uint32_t s = 0; s < cpu::max_sets; s++)
+      resolved.sets[s] = state.sets[s].data;
+   if (state.push_set < cpu::max_sets)
+      resolved.sets[state.push_set] = push_descriptors(cmd);
+   resolved.sets[cpu::dynamic_slot] = dynamic_buffers(cmd);
+   resolved.push_constants = push_constants(cmd);
+   return resolved;
+}
+
+cpu::DispatchFacts known_facts(const CommandBuffer *cmd, const cpu::DispatchState &resolved)
+{
+   const ComputeState &state = cmd->state;
+   cpu::DispatchFacts facts = {};
+   if (resolved.push_constants)
+      facts.push_constants =
+         std::as_bytes(std::span(resolved.push_constants, sizeof(state.push_constants)));
+   for (uint32_t s = 0; s < cpu::max_sets; s++)
+      facts.sets[s] = std::as_bytes(std::span(state.sets[s].data, state.sets[s].lasting_bytes));
+   if (state.push_set < cpu::max_sets && resolved.sets[state.push_set])
+      facts.sets[state.push_set] =
+         std::as_bytes(std::span(resolved.sets[state.push_set], state.push_descriptor_bytes));
+   return facts;
+}
+
 const cpu::FutureProgram *program_for(CommandBuffer *cmd, const cpu::DispatchFacts &facts)
 {
    try {
@@ -146,6 +134,56 @@ const cpu::FutureProgram *program_for(CommandBuffer *cmd, const cpu::DispatchFac
       vk_command_buffer_set_error(&cmd->vk, VK_ERROR_OUT_OF_HOST_MEMORY);
       return nullptr;
    }
+}
+
+bool dispatch_now(Queue *queue, const cpu::FutureProgram &future, const cpu::DispatchState &state)
+{
+   if (queue->discards)
+      return true;
+   const auto &program = code_of(future);
+   if (!program) {
+      queue->failure = program.error().message.c_str();
+      return false;
+   }
+   const auto groups = std::to_array(state.num_workgroups);
+   if (queue->executor->dispatch(**program, state, groups)) {
+      uint64_t invocations = 1;
+      for (uint32_t d = 0; d < 3; d++)
+         invocations *= uint64_t(groups[d]) * (*program)->info().workgroup_size[d];
+      queue->invocations += invocations;
+      return true;
+   }
+   queue->failure = "no memory for the stacks or the shared memory of a workgroup, or for code";
+   return false;
+}
+
+} // namespace weft
+
+using namespace weft;
+
+namespace {
+
+struct Dispatch : Command {
+   const cpu::FutureProgram *program;
+   cpu::DispatchState state;
+   const uint8_t *indirect; ///< a VkDispatchIndirectCommand, read when the dispatch runs, or null
+};
+
+bool run_dispatch(Queue *queue, const Command *command)
+{
+   auto *dispatch = static_cast<const Dispatch *>(command);
+   if (!dispatch->indirect)
+      return dispatch_now(queue, *dispatch->program, dispatch->state);
+
+   VkDispatchIndirectCommand size;
+   memcpy(&size, dispatch->indirect, sizeof(size));
+   if (size.x == 0 || size.y == 0 || size.z == 0)
+      return true;
+   cpu::DispatchState state = dispatch->state;
+   state.num_workgroups[0] = size.x;
+   state.num_workgroups[1] = size.y;
+   state.num_workgroups[2] = size.z;
+   return dispatch_now(queue, *dispatch->program, state);
 }
 
 BoundSet bound_set(const DescriptorSet *set)
@@ -160,26 +198,15 @@ BoundSet bound_set(const DescriptorSet *set)
 Dispatch *record_dispatch(CommandBuffer *cmd, const std::array<uint32_t, 3> &base,
                           const std::array<uint32_t, 3> &groups)
 {
-   const ComputeState &state = cmd->state;
-   if (!state.shader)
+   if (!cmd->state.shader)
       return nullptr;
-   cpu::DispatchState resolved = {};
-   for (uint32_t s = 0; s < cpu::max_sets; s++)
-      resolved.sets[s] = state.sets[s].data;
-   if (state.push_set < cpu::max_sets)
-      resolved.sets[state.push_set] = push_descriptors(cmd);
-   resolved.sets[cpu::dynamic_slot] = dynamic_buffers(cmd);
-   resolved.push_constants = push_constants(cmd);
-
+   cpu::DispatchState resolved = resolve_state(cmd);
    std::ranges::copy(base, resolved.base_workgroup);
    std::ranges::copy(groups, resolved.num_workgroups);
 
-   cpu::DispatchFacts facts = {std::as_bytes(std::span(state.push_constants)), base, groups, {}};
-   for (uint32_t s = 0; s < cpu::max_sets; s++)
-      facts.sets[s] = std::as_bytes(std::span(state.sets[s].data, state.sets[s].lasting_bytes));
-   if (state.push_set < cpu::max_sets && resolved.sets[state.push_set])
-      facts.sets[state.push_set] =
-         std::as_bytes(std::span(resolved.sets[state.push_set], state.push_descriptor_bytes));
+   cpu::DispatchFacts facts = known_facts(cmd, resolved);
+   facts.base_workgroup = base;
+   facts.num_workgroups = groups;
    const cpu::FutureProgram *program = program_for(cmd, facts);
    auto *dispatch = program ? record<Dispatch>(cmd) : nullptr;
    if (!dispatch)

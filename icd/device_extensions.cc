@@ -132,6 +132,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_conditional_rendering = true;
    e->EXT_custom_border_color = true;
    e->EXT_descriptor_buffer = true;
+   e->EXT_device_generated_commands = true;
    e->EXT_external_memory_host = true;
    e->EXT_image_2d_view_of_3d = true;
    e->EXT_image_sliced_view_of_3d = true;

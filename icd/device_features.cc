@@ -174,6 +174,8 @@ void get_api_features(vk_features *f)
    f->descriptorBufferCaptureReplay = true;
    f->descriptorBufferImageLayoutIgnored = true;
    f->descriptorBufferPushDescriptors = true;
+   f->deviceGeneratedCommands = true;
+   f->dynamicGeneratedPipelineLayout = true;
    f->inlineUniformBlock = true;
    f->descriptorBindingInlineUniformBlockUpdateAfterBind = true;
 

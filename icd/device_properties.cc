@@ -5,6 +5,8 @@
 #include "icd/device_pages.h"
 #include "icd/graphics_queue.h"
 #include "icd/image.h"
+#include "icd/indirect_commands_layout.h"
+#include "icd/indirect_execution_set.h"
 #include "icd/physical_device.h"
 #include "icd/planes.h"
 #include "icd/program_binary.h"
@@ -294,6 +296,19 @@ void get_descriptor_buffer_properties(vk_properties *p)
    p->inputAttachmentDescriptorSize = descriptor_bytes(VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT);
 }
 
+void get_generated_commands_limits(vk_properties *p)
+{
+   p->maxIndirectPipelineCount = max_execution_set_elements;
+   p->maxIndirectShaderObjectCount = max_execution_set_elements;
+   p->maxIndirectSequenceCount = UINT32_MAX;
+   p->maxIndirectCommandsTokenCount = max_indirect_tokens;
+   p->maxIndirectCommandsTokenOffset = UINT32_MAX;
+   p->maxIndirectCommandsIndirectStride = UINT32_MAX;
+   p->supportedIndirectCommandsShaderStages = VK_SHADER_STAGE_COMPUTE_BIT;
+   p->supportedIndirectCommandsShaderStagesPipelineBinding = VK_SHADER_STAGE_COMPUTE_BIT;
+   p->supportedIndirectCommandsShaderStagesShaderBinding = VK_SHADER_STAGE_COMPUTE_BIT;
+}
+
 /// Coordinates and weights of filters are computed in f32.
 void get_sampler_limits(vk_properties *p)
 {
@@ -363,6 +378,7 @@ void get_device_properties(uint64_t heap_size, vk_properties *p)
    get_memory_limits(heap_size, p);
    get_descriptor_limits(p);
    get_descriptor_buffer_properties(p);
+   get_generated_commands_limits(p);
    get_sampler_limits(p);
    get_host_copy_properties(p);
    get_absent_limits(p);

@@ -61,10 +61,14 @@ void get_graphics_limits(vk_properties *p)
    p->supportsNonZeroFirstInstance = true;
    p->dynamicRenderingLocalReadDepthStencilAttachments = true;
    p->dynamicRenderingLocalReadMultisampledAttachments = true;
+   p->supportedIndirectCommandsInputModes = VK_INDIRECT_COMMANDS_INPUT_MODE_VULKAN_INDEX_BUFFER_EXT;
 
-   // Programs take a device without a version for a driver that is not finished, and hide it.
-   if (settings().graphics_queue)
+   if (settings().graphics_queue) {
+      // Programs take a device without a version for a driver that is not finished, and hide it.
       p->conformanceVersion = {.major = 1, .minor = 3};
+      p->supportedIndirectCommandsShaderStages |=
+         VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
+   }
    // Only formats of attachments have several samples (VkImageFormatProperties).
    p->storageImageSampleCounts =
       settings().graphics_queue ? sample_counts : VkSampleCountFlags(VK_SAMPLE_COUNT_1_BIT);

@@ -190,6 +190,57 @@ TEST_F(AllocationTest, Pipelines)
       [&](auto a) { vkDestroyPipeline(device, pipeline, a); });
 }
 
+TEST_F(AllocationTest, GeneratedCommands)
+{
+   const VkIndirectCommandsLayoutTokenEXT token = {
+      .sType = VK_STRUCTURE_TYPE_INDIRECT_COMMANDS_LAYOUT_TOKEN_EXT,
+      .type = VK_INDIRECT_COMMANDS_TOKEN_TYPE_DISPATCH_EXT,
+   };
+   const VkIndirectCommandsLayoutCreateInfoEXT layout_info = {
+      .sType = VK_STRUCTURE_TYPE_INDIRECT_COMMANDS_LAYOUT_CREATE_INFO_EXT,
+      .shaderStages = VK_SHADER_STAGE_COMPUTE_BIT,
+      .indirectStride = 12,
+      .tokenCount = 1,
+      .pTokens = &token,
+   };
+   const auto create_layout =
+      device_function<PFN_vkCreateIndirectCommandsLayoutEXT>("vkCreateIndirectCommandsLayoutEXT");
+   const auto destroy_layout =
+      device_function<PFN_vkDestroyIndirectCommandsLayoutEXT>("vkDestroyIndirectCommandsLayoutEXT");
+   VkIndirectCommandsLayoutEXT layout = VK_NULL_HANDLE;
+   fail_in_turn(
+      "vkCreateIndirectCommandsLayoutEXT",
+      [&](auto a) { return create_layout(device, &layout_info, a, &layout); },
+      [&](auto a) { destroy_layout(device, layout, a); });
+
+   const VkPipelineCreateFlags2CreateInfo flags = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_FLAGS_2_CREATE_INFO,
+      .flags = VK_PIPELINE_CREATE_2_INDIRECT_BINDABLE_BIT_EXT,
+   };
+   PipelineRecipe recipe;
+   recipe.next = &flags;
+   const VkIndirectExecutionSetPipelineInfoEXT pipeline_info = {
+      .sType = VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_PIPELINE_INFO_EXT,
+      .initialPipeline =
+         make_pipeline("layout(local_size_x = 1) in; void main() {}", recipe, make_layout(recipe)),
+      .maxPipelineCount = 4,
+   };
+   VkIndirectExecutionSetCreateInfoEXT set_info = {
+      .sType = VK_STRUCTURE_TYPE_INDIRECT_EXECUTION_SET_CREATE_INFO_EXT,
+      .type = VK_INDIRECT_EXECUTION_SET_INFO_TYPE_PIPELINES_EXT,
+   };
+   set_info.info.pPipelineInfo = &pipeline_info;
+   const auto create_set =
+      device_function<PFN_vkCreateIndirectExecutionSetEXT>("vkCreateIndirectExecutionSetEXT");
+   const auto destroy_set =
+      device_function<PFN_vkDestroyIndirectExecutionSetEXT>("vkDestroyIndirectExecutionSetEXT");
+   VkIndirectExecutionSetEXT set = VK_NULL_HANDLE;
+   fail_in_turn(
+      "vkCreateIndirectExecutionSetEXT",
+      [&](auto a) { return create_set(device, &set_info, a, &set); },
+      [&](auto a) { destroy_set(device, set, a); });
+}
+
 TEST_F(AllocationTest, ADeviceGivesEverythingBack)
 {
    CountingAllocator allocator;

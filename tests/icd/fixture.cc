@@ -96,9 +96,13 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
       .pNext = &zeroed_memory,
    };
+   VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT generated_commands = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEVICE_GENERATED_COMMANDS_FEATURES_EXT,
+      .pNext = &conditions,
+   };
    VkPhysicalDeviceImageSlicedViewOf3DFeaturesEXT sliced_views = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_SLICED_VIEW_OF_3D_FEATURES_EXT,
-      .pNext = &conditions,
+      .pNext = &generated_commands,
    };
    VkPhysicalDeviceNonSeamlessCubeMapFeaturesEXT single_faces = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NON_SEAMLESS_CUBE_MAP_FEATURES_EXT,

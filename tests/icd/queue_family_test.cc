@@ -52,6 +52,24 @@ TEST_F(QueueFamilyTest, GraphicsAndComputeAlone)
    EXPECT_NE(queue, other_queue);
 }
 
+/// Vulkan requires these stages of devices with graphics ("Required Limits").
+TEST_F(QueueFamilyTest, GeneratedCommandsHaveStagesOfDraws)
+{
+   VkPhysicalDeviceDeviceGeneratedCommandsPropertiesEXT limits = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEVICE_GENERATED_COMMANDS_PROPERTIES_EXT};
+   VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                      .pNext = &limits};
+   vkGetPhysicalDeviceProperties2(physical, &all);
+   EXPECT_EQ(limits.supportedIndirectCommandsShaderStages, VK_SHADER_STAGE_COMPUTE_BIT |
+                                                              VK_SHADER_STAGE_VERTEX_BIT |
+                                                              VK_SHADER_STAGE_FRAGMENT_BIT);
+   EXPECT_EQ(limits.supportedIndirectCommandsShaderStagesPipelineBinding,
+             VkShaderStageFlags(VK_SHADER_STAGE_COMPUTE_BIT));
+   EXPECT_NE(limits.supportedIndirectCommandsInputModes &
+                VK_INDIRECT_COMMANDS_INPUT_MODE_VULKAN_INDEX_BUFFER_EXT,
+             0u);
+}
+
 /// Each step waits for the one before it, which the other queue runs.
 TEST_F(QueueFamilyTest, QueuesWaitForEachOther)
 {
