@@ -49,7 +49,7 @@ Result<Translation> Translator::run()
    nir_function_impl *impl = nir_shader_get_entrypoint(shader);
    nir_index_ssa_defs(impl);
    nir_metadata_require(impl, nir_metadata_block_index | nir_metadata_dominance);
-   facts.emplace(shader, W);
+   facts.emplace(shader, options);
    plans.emplace(shader, options, *facts);
    tables.emplace(shader, options.target, facts->patterns.ranges());
    Result<ProductPlan> planned = plan_products(shader, W);
@@ -122,7 +122,7 @@ Value *Translator::assumed_value(const nir_def &def, unsigned component)
       const LaneAssumption &wanted = facts->offsets.assumption(number);
       const auto holds = [&](const LaneAssumption &a) {
          return a.def == wanted.def && a.component == wanted.component &&
-                (a.mask & wanted.mask) == wanted.mask;
+                (a.mask & wanted.mask) == wanted.mask && a.most <= wanted.most;
       };
       if (std::ranges::none_of(emission->guard->assumptions, holds))
          return nullptr;

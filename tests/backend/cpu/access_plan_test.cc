@@ -46,7 +46,7 @@ protected:
       nir_index_ssa_defs(b->impl);
       nir_metadata_preserve(b->impl, nir_metadata_none); // builders leave stale indices
       nir_metadata_require(b->impl, nir_metadata_block_index | nir_metadata_dominance);
-      const ShaderFacts facts(b->shader, W);
+      const ShaderFacts facts(b->shader, options);
       const AccessPlans plans(b->shader, options, facts);
       use(plans);
    }
@@ -130,6 +130,22 @@ TEST_F(AccessPlanTest, AssumptionsAreConditions)
    const std::string text = plan_of(load(times(nir_udiv_imm(b, place, 32), 18), 1, 16));
    EXPECT_EQ(text, "chunks 0; if %" + std::to_string(place->index) +
                       ".0 & 0xc000001f == 0, 56 bytes in bounds");
+}
+
+/// The first program assumes rows of rings to begin at multiples. The plain program, which follows
+/// if that is wrong, only assumes that the ring does not begin again within the row.
+TEST_F(AccessPlanTest, RowsOfRingsBeginAnywhereInPlainPrograms)
+{
+   nir_def *place = nir_iadd(b, number, lane);
+   nir_def *loaded = shader.load_shared(times(nir_iand_imm(b, place, 63), 4), 1, 32);
+   const auto expect_runs_if = [&](const std::string &condition) {
+      const std::string text = plan_of(loaded);
+      EXPECT_EQ(text, "runs of 16 lanes, step 4; if %" + std::to_string(place->index) +
+                         ".0 & 0x3f " + condition);
+   };
+   expect_runs_if("<= 48");
+   options.guards_may_leave = true;
+   expect_runs_if("== 0");
 }
 
 TEST_F(AccessPlanTest, UnknownAddressesOfWordsMayLieInWindows)

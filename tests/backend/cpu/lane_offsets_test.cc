@@ -23,6 +23,7 @@ protected:
    nir_builder *b = &shader.b;
    nir_def *lane = nir_load_subgroup_invocation(b);
    nir_def *group = nir_channel(b, nir_load_workgroup_id(b), 0); ///< a value without known bits
+   RowStart row_start = RowStart::multiple;
    // The assumptions and the residue from the last call of offsets().
    std::vector<LaneAssumption> assumptions;
    Residue assumed;
@@ -32,7 +33,7 @@ protected:
       nir_divergence_analysis(b->shader);
       nir_index_ssa_defs(b->impl);
       const LaneAnalysis patterns(b->shader, W);
-      const LaneOffsetAnalysis analysis(b->shader, W, patterns);
+      const LaneOffsetAnalysis analysis(b->shader, W, patterns, row_start);
       const LaneOffsets &found = analysis.offsets(nir_src_for_ssa(value));
       assumed = found.assumed;
       assumptions.clear();
@@ -99,6 +100,24 @@ TEST_F(Offsets, AssumedBitsAreKnown)
    offsets(nir_iadd_imm(b, lane, 7));
    EXPECT_EQ(assumed, (Residue{32, 7}));
    EXPECT_TRUE(assumptions.empty());
+}
+
+/// Rows of rings begin anywhere: the remainder of lane 0 leaves place for the other lanes.
+TEST_F(Offsets, RemaindersRiseInRings)
+{
+   row_start = RowStart::anywhere;
+   nir_def *place = nir_iadd(b, group, nir_imul_imm(b, lane, 2));
+   EXPECT_EQ(offsets(nir_iand_imm(b, place, 255)), each([](int64_t l) { return 2 * l; }));
+   EXPECT_EQ(assumptions, (std::vector<LaneAssumption>{{place, 0, 255, 255 - 30}}));
+   EXPECT_EQ(assumed.bits, 0u);
+   EXPECT_EQ(offsets(nir_umod_imm(b, place, 32)), each([](int64_t l) { return 2 * l; }));
+   EXPECT_EQ(assumptions, (std::vector<LaneAssumption>{{place, 0, 31, 1}}));
+   // Half of the lanes begin again, and lanes fall.
+   EXPECT_EQ(offsets(nir_umod_imm(b, place, 16)), each([](int64_t l) { return 2 * l % 16; }));
+   EXPECT_EQ(assumptions, (std::vector<LaneAssumption>{{place, 0, 15}}));
+   nir_def *falling = nir_isub(b, group, lane);
+   EXPECT_EQ(offsets(nir_iand_imm(b, falling, 255)), each([](int64_t l) { return -l & 255; }));
+   EXPECT_EQ(assumptions, (std::vector<LaneAssumption>{{falling, 0, 255}}));
 }
 
 TEST_F(Offsets, StepsThatAreWholeNeedNoBeginning)

@@ -61,6 +61,22 @@ const Shader shaders[] = {
        x.b[i] += sum;
     },
     true},
+   {"RowsOfARing",
+    R"(uint sum = 0;
+       for (uint k = 0; k < steps; k++) {
+          uint place = i + gl_WorkGroupID.x + 7 * k;
+          sum = sum * 3 + a[place & 255] * 5 + a[(place + 100) & 127];
+       }
+       b[i] += sum;)",
+    [](Buffers &x, uint32_t i) {
+       uint32_t sum = 0;
+       for (uint32_t k = 0; k < steps; k++) {
+          const uint32_t place = i + i / local_size + 7 * k;
+          sum = sum * 3 + x.a.at(place & 255) * 5 + x.a.at((place + 100) & 127);
+       }
+       x.b[i] += sum;
+    },
+    true},
    {"TheFirstSubgroups",
     R"(uint j = (invocations / 64 - 1 - gl_WorkGroupID.x) * 64 + gl_LocalInvocationID.x;
        b[i] += pair(j, steps - 1);)",

@@ -129,10 +129,18 @@ void BranchCondition::require(Value *condition)
       hold = hold ? t.b.CreateAnd(hold, condition) : condition;
 }
 
-void BranchCondition::require_zeros(Value *number, uint64_t mask)
+void BranchCondition::require_at_most(Value *number, uint64_t mask, uint64_t most)
 {
-   Value *wrong = t.b.CreateZExt(t.b.CreateAnd(number, mask), t.b.getInt64Ty());
-   wrong_bits = wrong_bits ? t.b.CreateOr(wrong_bits, wrong) : wrong;
+   Value *bits = t.b.CreateZExt(t.b.CreateAnd(number, mask), t.b.getInt64Ty());
+   if (most)
+      require_not_negative(t.b.CreateNSWSub(t.b.getInt64(most), bits));
+   else
+      wrong_bits = wrong_bits ? t.b.CreateOr(bits, wrong_bits) : bits;
+}
+
+void BranchCondition::require_not_negative(Value *left)
+{
+   excess = excess ? t.b.CreateOr(excess, left) : left;
 }
 
 void BranchCondition::require_in_bounds(const Region &region, Value *offset, uint64_t bytes)
@@ -141,8 +149,7 @@ void BranchCondition::require_in_bounds(const Region &region, Value *offset, uin
       return;
    // Signed, as in in_bounds().
    Value *limit = t.b.CreateSub(region.size, t.b.getInt64(bytes));
-   Value *left = t.b.CreateNSWSub(limit, t.b.CreateZExt(offset, t.b.getInt64Ty()));
-   excess = excess ? t.b.CreateOr(excess, left) : left;
+   require_not_negative(t.b.CreateNSWSub(limit, t.b.CreateZExt(offset, t.b.getInt64Ty())));
 }
 
 Value *BranchCondition::all() const

@@ -34,16 +34,18 @@ public:
    explicit BranchCondition(Translator &t) : t(t) {}
 
    void require(llvm::Value *condition); ///< i1; null: no condition
-   /// Requires that the number (i32 or i64) has no bit of the mask set.
-   void require_zeros(llvm::Value *number, uint64_t mask);
+   /// Requires that the number's (i32 or i64) masked bits are at most `most`.
+   void require_at_most(llvm::Value *number, uint64_t mask, uint64_t most);
    /// Equivalent to require(in_bounds()).
    void require_in_bounds(const Region &, llvm::Value *offset, uint64_t bytes);
    llvm::Value *all() const; ///< i1; null if nothing is required
 
 private:
+   void require_not_negative(llvm::Value *left); ///< i64
+
    Translator &t;
    llvm::Value *hold = nullptr;       ///< i1
-   llvm::Value *excess = nullptr;     ///< i64: negative if an access is out of bounds
+   llvm::Value *excess = nullptr;     ///< i64: negative if a number is above its limit
    llvm::Value *wrong_bits = nullptr; ///< i64
 };
 

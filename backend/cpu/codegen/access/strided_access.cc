@@ -115,7 +115,7 @@ void StridedAccess::require(BranchCondition &condition)
 {
    const AccessConditions &conditions = plan.conditions;
    for (const LaneAssumption &a : conditions.assumptions)
-      condition.require_zeros(t.first_lane(t.value(*a.def, a.component)), a.mask);
+      condition.require_at_most(t.first_lane(t.value(*a.def, a.component)), a.mask, a.most);
    if (conditions.from_first)
       condition.require_in_bounds(region, first_offset(), conditions.from_first);
    if (conditions.from_each) {

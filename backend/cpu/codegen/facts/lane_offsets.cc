@@ -136,6 +136,7 @@ void merge(LaneOffsets &result, std::span<const uint32_t> assumptions)
 struct OffsetFinder {
    uint32_t W;
    const LaneAnalysis &patterns;
+   RowStart row_start;
    std::vector<LaneOffsets> &values;
    std::vector<LaneAssumption> &assumptions;
    std::vector<bool> seen;
@@ -154,11 +155,11 @@ struct OffsetFinder {
       values[number] = value;
    }
 
-   void add_assumption(LaneOffsets &result, const nir_scalar &x, uint64_t mask)
+   void add_assumption(LaneOffsets &result, const nir_scalar &x, uint64_t mask, uint64_t most = 0)
    {
       if (mask == 0)
          return;
-      const LaneAssumption assumption = {x.def, x.comp, mask};
+      const LaneAssumption assumption = {x.def, x.comp, mask, most};
       auto found = std::ranges::find(assumptions, assumption);
       if (found == assumptions.end())
          found = assumptions.insert(assumptions.end(), assumption);
@@ -259,7 +260,10 @@ LaneOffsets OffsetFinder::mask(const nir_scalar &x, LaneOffsets value, uint64_t 
       if (!known)
          return {};
       low = *known;
-      add_assumption(value, x, assumed);
+      const auto [least, most] = std::ranges::minmax(value.from_first);
+      const bool rises = assumed == mask && least >= 0 && uint64_t(most) <= mask;
+      add_assumption(value, x, assumed,
+                     row_start == RowStart::anywhere && rises ? mask - uint64_t(most) : 0);
    }
    return keep(low, is_high ? ~uint64_t(0) << k : mask);
 }
@@ -337,7 +341,8 @@ std::optional<LaneOffsets> OffsetFinder::alu(nir_alu_instr *instr, unsigned c)
          const LaneAssumption &a = assumptions[number];
          for (unsigned i = 0; i < info.num_inputs; i++) {
             const uint32_t low = uint32_t(std::countr_one(a.mask));
-            if (a.def == x[i].def && a.component == x[i].comp && low > s[i].assumed.bits)
+            if (a.def == x[i].def && a.component == x[i].comp && a.most == 0 &&
+                low > s[i].assumed.bits)
                s[i].assumed = {low, 0};
          }
       }
@@ -494,12 +499,13 @@ LaneOffsets weighted_sum(std::initializer_list<std::pair<const LaneOffsets *, ui
 }
 
 LaneOffsetAnalysis::LaneOffsetAnalysis(nir_shader *shader, uint32_t subgroup_size,
-                                       const LaneAnalysis &patterns)
+                                       const LaneAnalysis &patterns, RowStart row_start)
     : patterns(patterns)
 {
    values.resize(patterns.size());
-   OffsetFinder{subgroup_size, patterns, values, assumptions, std::vector<bool>(values.size())}.run(
-      nir_shader_get_entrypoint(shader));
+   OffsetFinder{subgroup_size, patterns,    row_start,
+                values,        assumptions, std::vector<bool>(values.size())}
+      .run(nir_shader_get_entrypoint(shader));
 }
 
 } // namespace weft::cpu

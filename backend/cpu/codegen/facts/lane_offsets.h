@@ -11,6 +11,9 @@
 /// The same holds for (u + 8 * lane) / 32 if a uniform u is a multiple of 32. Rows of a matrix
 /// usually begin at such multiples, which the shader's code does not state. The analysis then
 /// assumes it, and code checks the assumption at run time.
+///
+/// A remainder needs less: (u + lane) & 255 rises from lane to lane if it does not begin again at 0
+/// between them. Rows of rings begin anywhere, so code for such rows assumes only that.
 
 #pragma once
 
@@ -23,11 +26,12 @@
 
 namespace weft::cpu {
 
-/// The assumption that lane 0's value has no bit of the mask set.
+/// The assumption that the masked bits of lane 0's value are at most a number.
 struct LaneAssumption {
    const nir_def *def;
    uint32_t component;
    uint64_t mask;
+   uint64_t most = 0; ///< 0: no bit of the mask is set
 
    bool operator==(const LaneAssumption &) const = default;
 };
@@ -52,11 +56,18 @@ struct LaneOffsets {
 /// The sum of the values, each times its factor, in 32 bits; unknown if one value is.
 LaneOffsets weighted_sum(std::initializer_list<std::pair<const LaneOffsets *, uint32_t>>);
 
+/// Where the rows of lanes are assumed to begin.
+enum class RowStart {
+   multiple, ///< at multiples of powers of two, from which later operations know lowest bits
+   anywhere, ///< remainders are only assumed not to begin again at 0 between the lanes
+};
+
 class LaneOffsetAnalysis {
 public:
    /// The requirements of LaneAnalysis hold. `patterns` belongs to the same shader and must outlive
    /// this.
-   LaneOffsetAnalysis(nir_shader *, uint32_t subgroup_size, const LaneAnalysis &patterns);
+   LaneOffsetAnalysis(nir_shader *, uint32_t subgroup_size, const LaneAnalysis &patterns,
+                      RowStart row_start = RowStart::multiple);
 
    const LaneOffsets &offsets(const nir_src &src, uint32_t component = 0) const
    {

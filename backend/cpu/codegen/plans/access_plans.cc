@@ -191,10 +191,14 @@ bool is_behind_check(const ShaderFacts &facts, nir_block *block)
 
 } // namespace
 
-ShaderFacts::ShaderFacts(nir_shader *shader, uint32_t subgroup_size)
-    : patterns(shader, subgroup_size), offsets(shader, subgroup_size, patterns),
-      packed_sums(nir_shader_get_entrypoint(shader)), active_lanes(shader, subgroup_size),
-      early_blocks(shader, subgroup_size)
+// A program that may leave is the first one. Its guards fail if rows begin anywhere, as in rings;
+// then the plain program runs.
+ShaderFacts::ShaderFacts(nir_shader *shader, const TranslateOptions &options)
+    : patterns(shader, options.subgroup_size),
+      offsets(shader, options.subgroup_size, patterns,
+              options.guards_may_leave ? RowStart::multiple : RowStart::anywhere),
+      packed_sums(nir_shader_get_entrypoint(shader)), active_lanes(shader, options.subgroup_size),
+      early_blocks(shader, options.subgroup_size)
 {
 }
 

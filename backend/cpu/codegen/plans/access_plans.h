@@ -21,7 +21,7 @@ namespace weft::cpu {
 
 /// The analyses of a shader in its final form that plans depend on.
 struct ShaderFacts {
-   ShaderFacts(nir_shader *, uint32_t subgroup_size);
+   ShaderFacts(nir_shader *, const TranslateOptions &);
 
    LaneAnalysis patterns;
    LaneOffsetAnalysis offsets;

@@ -56,7 +56,8 @@ std::string describe(const AccessConditions &conditions)
       text += (text.empty() ? "" : ", ") + condition;
    };
    for (const LaneAssumption &a : conditions.assumptions)
-      add(llvm::formatv("%{0}.{1} & {2:x} == 0", a.def->index, a.component, a.mask));
+      add(llvm::formatv("%{0}.{1} & {2:x} {3} {4}", a.def->index, a.component, a.mask,
+                        a.most ? "<=" : "==", a.most));
    if (conditions.from_first)
       add(llvm::formatv("{0} bytes in bounds", conditions.from_first));
    if (conditions.from_each)
@@ -140,7 +141,7 @@ std::string describe_plans(nir_shader *shader, const TranslateOptions &options)
    nir_function_impl *impl = nir_shader_get_entrypoint(shader);
    nir_index_ssa_defs(impl);
    nir_metadata_require(impl, nir_metadata_block_index | nir_metadata_dominance);
-   const ShaderFacts facts(shader, options.subgroup_size);
+   const ShaderFacts facts(shader, options);
    const AccessPlans plans(shader, options, facts);
    const TablePlans tables(shader, options.target, facts.patterns.ranges());
    std::string text;
