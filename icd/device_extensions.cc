@@ -119,12 +119,14 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_maintenance7 = true;
    e->KHR_maintenance8 = true;
    e->KHR_maintenance9 = true;
+   e->KHR_robustness2 = true;
    e->KHR_shader_bfloat16 = advertises_matrices_of(ComponentType::bf16);
    e->KHR_shader_clock = true;
    e->KHR_shader_maximal_reconvergence = true;
    e->KHR_shader_quad_control = true;
    e->KHR_shader_relaxed_extended_instruction = true;
    e->KHR_shader_subgroup_uniform_control_flow = true;
+   e->KHR_unified_image_layouts = true;
    e->KHR_workgroup_memory_explicit_layout = true;
    e->EXT_4444_formats = true;
    e->EXT_border_color_swizzle = true;
@@ -147,6 +149,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_nested_command_buffer = true;
    e->EXT_non_seamless_cube_map = true;
    e->EXT_pageable_device_local_memory = true;
+   e->EXT_queue_family_foreign = true;
    e->EXT_robustness2 = true;
    e->EXT_shader_atomic_float = true;
    e->EXT_shader_atomic_float2 = true;

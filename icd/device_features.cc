@@ -181,6 +181,7 @@ void get_api_features(vk_features *f)
 
    f->conditionalRendering = true;
    f->inheritedConditionalRendering = true;
+   f->unifiedImageLayouts = true; // no layout means anything
    f->globalPriorityQuery = true;
    f->hostImageCopy = true;
    f->hostQueryReset = true;

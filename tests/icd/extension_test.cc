@@ -8,7 +8,9 @@
 #include "tests/e2e/glsl.h"
 #include "tests/spirv/assemble.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace weft::icd_test {
 
@@ -458,6 +460,61 @@ TEST_F(ExtensionTest, DecorationsOfHlsl)
    run(cmd);
    EXPECT_EQ(out.as()[0], 7u);
    EXPECT_EQ(counter.as()[0], 21u);
+}
+
+/// A device that enables only the name with KHR has its features (VK_KHR_robustness2).
+TEST_F(ExtensionTest, RobustnessOfKhronos)
+{
+   VkPhysicalDeviceRobustness2FeaturesKHR robustness = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_KHR};
+   VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                         .pNext = &robustness};
+   vkGetPhysicalDeviceFeatures2(physical, &features);
+   EXPECT_TRUE(robustness.robustBufferAccess2);
+   EXPECT_TRUE(robustness.robustImageAccess2);
+   EXPECT_TRUE(robustness.nullDescriptor);
+   VkDevice other = VK_NULL_HANDLE;
+   const char *name = VK_KHR_ROBUSTNESS_2_EXTENSION_NAME;
+   ASSERT_VK(vulkan::try_device(physical, {.extensions = {&name, 1}, .next = &features}, &other));
+   vkDestroyDevice(other, nullptr);
+}
+
+TEST_F(ExtensionTest, LayoutsMeanNothing)
+{
+   VkPhysicalDeviceUnifiedImageLayoutsFeaturesKHR layouts = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_UNIFIED_IMAGE_LAYOUTS_FEATURES_KHR};
+   VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                         .pNext = &layouts};
+   vkGetPhysicalDeviceFeatures2(physical, &features);
+   EXPECT_TRUE(layouts.unifiedImageLayouts);
+   EXPECT_FALSE(layouts.unifiedImageLayoutsVideo);
+}
+
+/// A buffer goes to a foreign queue family and comes back (VK_EXT_queue_family_foreign).
+TEST_F(ExtensionTest, ForeignQueueFamilies)
+{
+   const std::vector<std::string> names = vulkan::device_extensions(physical);
+   EXPECT_NE(std::ranges::find(names, VK_EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME), names.end());
+   const uint32_t words[] = {0x12345678, 0x9abcdef0};
+   const TestBuffer shared = make_buffer(sizeof(words), words), copied = make_buffer(sizeof(words));
+   VkBufferMemoryBarrier transfer = {
+      .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
+      .dstAccessMask = VK_ACCESS_TRANSFER_READ_BIT,
+      .srcQueueFamilyIndex = 0,
+      .dstQueueFamilyIndex = VK_QUEUE_FAMILY_FOREIGN_EXT,
+      .buffer = shared.handle,
+      .size = VK_WHOLE_SIZE,
+   };
+   VkCommandBuffer cmd = begin();
+   vkCmdPipelineBarrier(cmd, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0,
+                        nullptr, 1, &transfer, 0, nullptr);
+   std::swap(transfer.srcQueueFamilyIndex, transfer.dstQueueFamilyIndex);
+   vkCmdPipelineBarrier(cmd, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0,
+                        nullptr, 1, &transfer, 0, nullptr);
+   const VkBufferCopy copy = {0, 0, sizeof(words)};
+   vkCmdCopyBuffer(cmd, shared.handle, copied.handle, 1, &copy);
+   run(cmd);
+   EXPECT_TRUE(std::ranges::equal(copied.as(), words));
 }
 
 } // namespace weft::icd_test

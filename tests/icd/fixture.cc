@@ -89,8 +89,12 @@ VkPhysicalDevice get_physical_device(VkInstance instance)
 VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *allocator,
                        VkDevice *device, bool robust)
 {
+   VkPhysicalDeviceUnifiedImageLayoutsFeaturesKHR layouts = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_UNIFIED_IMAGE_LAYOUTS_FEATURES_KHR,
+   };
    VkPhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT zeroed_memory = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ZERO_INITIALIZE_DEVICE_MEMORY_FEATURES_EXT,
+      .pNext = &layouts,
    };
    VkPhysicalDeviceConditionalRenderingFeaturesEXT conditions = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
