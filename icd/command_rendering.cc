@@ -273,6 +273,12 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdEndRendering(VkCommandBuffer commandBuffer)
       end->run = run_end;
 }
 
+VKAPI_ATTR void VKAPI_CALL weft_CmdEndRendering2KHR(VkCommandBuffer commandBuffer,
+                                                    const VkRenderingEndInfoKHR *)
+{
+   weft_CmdEndRendering(commandBuffer);
+}
+
 VKAPI_ATTR void VKAPI_CALL weft_CmdClearAttachments(VkCommandBuffer commandBuffer,
                                                     uint32_t attachmentCount,
                                                     const VkClearAttachment *pAttachments,

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace weft {
 
@@ -46,6 +47,27 @@ bool run_resolve_image(Queue *, const Command *command)
 {
    run_resolve(static_cast<const ResolveImage *>(command)->resolve);
    return true;
+}
+
+/// The region has one aspect.
+void record_resolve(CommandBuffer *cmd, const Image &from, const Image &to,
+                    const VkImageResolve2 &region)
+{
+   auto *command = record<ResolveImage>(cmd);
+   if (!command)
+      return;
+   command->run = run_resolve_image;
+   command->resolve = {
+      .to = place_in(to, region.dstSubresource, region.dstOffset),
+      .from = place_in(from, region.srcSubresource, region.srcOffset),
+      .width = region.extent.width,
+      .height = region.extent.height,
+      .layers = vk_image_subresource_layer_count(&from.vk, &region.srcSubresource),
+      .samples = from.vk.samples,
+      .texel_bytes = from.texel_bytes(region.srcSubresource.aspectMask),
+      .format = vk_format_to_pipe_format(from.vk.format),
+      .is_average = has_average(from.vk.format),
+   };
 }
 
 } // namespace
@@ -94,22 +116,13 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdResolveImage2(VkCommandBuffer commandBuffer,
    VK_FROM_HANDLE(CommandBuffer, cmd, commandBuffer);
    VK_FROM_HANDLE(Image, from, pInfo->srcImage);
    VK_FROM_HANDLE(Image, to, pInfo->dstImage);
-   for (uint32_t i = 0; i < pInfo->regionCount; i++) {
-      const VkImageResolve2 &region = pInfo->pRegions[i];
-      auto *command = record<ResolveImage>(cmd);
-      if (!command)
-         return;
-      command->run = run_resolve_image;
-      command->resolve = {
-         .to = place_in(*to, region.dstSubresource, region.dstOffset),
-         .from = place_in(*from, region.srcSubresource, region.srcOffset),
-         .width = region.extent.width,
-         .height = region.extent.height,
-         .layers = vk_image_subresource_layer_count(&from->vk, &region.srcSubresource),
-         .samples = from->vk.samples,
-         .texel_bytes = from->texel_bytes(region.srcSubresource.aspectMask),
-         .format = vk_format_to_pipe_format(from->vk.format),
-         .is_average = has_average(from->vk.format),
-      };
+   // VkResolveImageModeInfoKHR may name only the modes that has_average() takes.
+   for (const VkImageResolve2 &wanted : std::span(pInfo->pRegions, pInfo->regionCount)) {
+      u_foreach_bit(aspect, wanted.srcSubresource.aspectMask)
+      {
+         VkImageResolve2 region = wanted;
+         region.srcSubresource.aspectMask = region.dstSubresource.aspectMask = 1u << aspect;
+         record_resolve(cmd, *from, *to, region);
+      }
    }
 }

@@ -119,6 +119,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->KHR_maintenance7 = true;
    e->KHR_maintenance8 = true;
    e->KHR_maintenance9 = true;
+   e->KHR_maintenance10 = true;
    e->KHR_robustness2 = true;
    e->KHR_shader_bfloat16 = advertises_matrices_of(ComponentType::bf16);
    e->KHR_shader_clock = true;

@@ -197,6 +197,7 @@ void get_api_features(vk_features *f)
    f->maintenance7 = true;
    f->maintenance8 = true;
    f->maintenance9 = true;
+   f->maintenance10 = true;
    f->nestedCommandBuffer = true;
    f->nestedCommandBufferRendering = false;
    f->nestedCommandBufferSimultaneousUse = true;

@@ -365,6 +365,7 @@ void get_absent_limits(vk_properties *p)
    p->pointClippingBehavior = VK_POINT_CLIPPING_BEHAVIOR_ALL_CLIP_PLANES;
    p->supportedDepthResolveModes = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
    p->supportedStencilResolveModes = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
+   p->independentResolve = p->independentResolveNone = true;
    p->framebufferIntegerColorSampleCounts = sample_counts;
 }
 
@@ -389,6 +390,8 @@ void get_device_properties(uint64_t heap_size, vk_properties *p)
    p->pipelineBinaryInternalCacheControl = true;
    p->image2DViewOf3DSparse = true;
    p->defaultVertexAttributeValue = VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ZERO_KHR;
+   p->rgba4OpaqueBlackSwizzled = true;
+   p->resolveSrgbFormatAppliesTransferFunction = true;
    p->maxCombinedImageSamplerDescriptorCount = converted_descriptors;
    p->maxCommandBufferNestingLevel = UINT32_MAX;
    p->discreteQueuePriorities = 2;

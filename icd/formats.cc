@@ -82,6 +82,19 @@ constexpr VkFormatFeatureFlags2 planar_features =
    VK_FORMAT_FEATURE_2_MIDPOINT_CHROMA_SAMPLES_BIT |
    VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_YCBCR_CONVERSION_LINEAR_FILTER_BIT;
 
+/// Depths and stencils are copied on queues without graphics too (VK_KHR_maintenance10).
+VkFormatFeatureFlags2 plane_copies(VkFormat format)
+{
+   VkFormatFeatureFlags2 features = 0;
+   if (vk_format_has_depth(format))
+      features |= VK_FORMAT_FEATURE_2_DEPTH_COPY_ON_COMPUTE_QUEUE_BIT_KHR |
+                  VK_FORMAT_FEATURE_2_DEPTH_COPY_ON_TRANSFER_QUEUE_BIT_KHR;
+   if (vk_format_has_stencil(format))
+      features |= VK_FORMAT_FEATURE_2_STENCIL_COPY_ON_COMPUTE_QUEUE_BIT_KHR |
+                  VK_FORMAT_FEATURE_2_STENCIL_COPY_ON_TRANSFER_QUEUE_BIT_KHR;
+   return features;
+}
+
 /// Scaled formats are for buffers only, as on other devices. The CTS clears such images by
 /// integers, where Vulkan has floats (VkClearColorValue).
 VkFormatFeatureFlags2 image_features(VkFormat format)
@@ -92,7 +105,7 @@ VkFormatFeatureFlags2 image_features(VkFormat format)
    if (!texels || texels->numbers == TexelNumbers::scaled)
       return 0;
    const bool has_depth = vk_format_has_depth(format);
-   VkFormatFeatureFlags2 features = transfers;
+   VkFormatFeatureFlags2 features = transfers | plane_copies(format);
    if (!is_wide(*texels))
       features |= VK_FORMAT_FEATURE_2_SAMPLED_IMAGE_BIT;
    if (texels->numbers != TexelNumbers::integer)

@@ -92,9 +92,13 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
    VkPhysicalDeviceUnifiedImageLayoutsFeaturesKHR layouts = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_UNIFIED_IMAGE_LAYOUTS_FEATURES_KHR,
    };
+   VkPhysicalDeviceMaintenance10FeaturesKHR maintenance10 = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_10_FEATURES_KHR,
+      .pNext = &layouts,
+   };
    VkPhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT zeroed_memory = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ZERO_INITIALIZE_DEVICE_MEMORY_FEATURES_EXT,
-      .pNext = &layouts,
+      .pNext = &maintenance10,
    };
    VkPhysicalDeviceConditionalRenderingFeaturesEXT conditions = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
