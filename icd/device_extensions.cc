@@ -96,6 +96,7 @@ void get_device_extensions(vk_device_extension_table *e)
 
    // Extensions that are not part of Vulkan 1.4
    e->KHR_calibrated_timestamps = true;
+   e->KHR_copy_memory_indirect = true;
    e->KHR_cooperative_matrix =
       advertises_matrix_extension(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
    e->NV_cooperative_matrix = advertises_matrix_extension(VK_NV_COOPERATIVE_MATRIX_EXTENSION_NAME);

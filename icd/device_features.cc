@@ -181,6 +181,8 @@ void get_api_features(vk_features *f)
 
    f->conditionalRendering = true;
    f->inheritedConditionalRendering = true;
+   f->indirectMemoryCopy = true;
+   f->indirectMemoryToImageCopy = true;
    f->unifiedImageLayouts = true; // no layout means anything
    f->globalPriorityQuery = true;
    f->hostImageCopy = true;

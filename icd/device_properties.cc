@@ -390,6 +390,8 @@ void get_device_properties(uint64_t heap_size, vk_properties *p)
    p->pipelineBinaryInternalCacheControl = true;
    p->image2DViewOf3DSparse = true;
    p->defaultVertexAttributeValue = VK_DEFAULT_VERTEX_ATTRIBUTE_VALUE_ZERO_ZERO_ZERO_ZERO_KHR;
+   for (const VkQueueFlags family : queue_families())
+      p->supportedQueues |= family;
    p->rgba4OpaqueBlackSwizzled = true;
    p->resolveSrgbFormatAppliesTransferFunction = true;
    p->maxCombinedImageSamplerDescriptorCount = converted_descriptors;

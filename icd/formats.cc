@@ -42,7 +42,8 @@ constexpr VkFormatFeatureFlags2 without_format =
 
 constexpr VkFormatFeatureFlags2 transfers = VK_FORMAT_FEATURE_2_TRANSFER_SRC_BIT |
                                             VK_FORMAT_FEATURE_2_TRANSFER_DST_BIT |
-                                            VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT;
+                                            VK_FORMAT_FEATURE_2_HOST_IMAGE_TRANSFER_BIT |
+                                            VK_FORMAT_FEATURE_2_COPY_IMAGE_INDIRECT_DST_BIT_KHR;
 
 /// Vertices are read by graphics pipelines only, which are refused; programs look for the feature.
 bool claims_vertices(VkFormat format)

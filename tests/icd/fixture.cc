@@ -96,9 +96,13 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_10_FEATURES_KHR,
       .pNext = &layouts,
    };
+   VkPhysicalDeviceCopyMemoryIndirectFeaturesKHR indirect_copies = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COPY_MEMORY_INDIRECT_FEATURES_KHR,
+      .pNext = &maintenance10,
+   };
    VkPhysicalDeviceZeroInitializeDeviceMemoryFeaturesEXT zeroed_memory = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ZERO_INITIALIZE_DEVICE_MEMORY_FEATURES_EXT,
-      .pNext = &maintenance10,
+      .pNext = &indirect_copies,
    };
    VkPhysicalDeviceConditionalRenderingFeaturesEXT conditions = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
