@@ -156,6 +156,7 @@ void get_device_extensions(vk_device_extension_table *e)
    e->EXT_shader_atomic_float = true;
    e->EXT_shader_atomic_float2 = true;
    e->EXT_shader_image_atomic_int64 = true;
+   e->EXT_ycbcr_image_arrays = true;
    e->EXT_zero_initialize_device_memory = true;
    e->GOOGLE_decorate_string = true;
    e->GOOGLE_hlsl_functionality1 = true;

@@ -54,6 +54,7 @@ void get_shader_features(vk_features *f)
    f->nonSeamlessCubeMap = true;
    f->samplerAnisotropy = true;
    f->samplerYcbcrConversion = true;
+   f->ycbcrImageArrays = true;
    f->samplerFilterMinmax = true;
    f->customBorderColors = true;
    f->customBorderColorWithoutFormat = true;

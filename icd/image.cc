@@ -26,7 +26,7 @@ namespace weft {
 
 namespace {
 
-/// Planes have one level and one layer.
+/// Planes have one level.
 ImageLayout lay_out_planes(const vk_image &image, const vk_format_ycbcr_info &info)
 {
    ImageLayout layout = {};
@@ -44,9 +44,9 @@ ImageLayout lay_out_planes(const vk_image &image, const vk_format_ycbcr_info &in
          .row_pitch = row_pitch,
          .slice_pitch = row_pitch * height,
          .extent = {width, height, 1},
-         .slices = 1,
+         .slices = image.array_layers,
       };
-      size += align64(row_pitch * height, memory_alignment);
+      size += align64(row_pitch * height * image.array_layers, memory_alignment);
    }
    if (size <= limits::buffer_range)
       layout.size = size;
@@ -57,7 +57,7 @@ ImageLayout lay_out_planes(const vk_image &image, const vk_format_ycbcr_info &in
 bool has_whole_chromas(const VkImageCreateInfo &info)
 {
    const auto &scales = planes_of(info.format)->planes[1].denominator_scales;
-   return info.imageType == VK_IMAGE_TYPE_2D && info.mipLevels == 1 && info.arrayLayers == 1 &&
+   return info.imageType == VK_IMAGE_TYPE_2D && info.mipLevels == 1 &&
           info.extent.width % scales[0] == 0 && info.extent.height % scales[1] == 0;
 }
 
@@ -138,7 +138,7 @@ VkImageFormatProperties image_limits(VkFormat format, VkImageType type)
       return {
          .maxExtent = {max_image_extent, max_image_extent, 1},
          .maxMipLevels = 1,
-         .maxArrayLayers = 1,
+         .maxArrayLayers = max_image_layers,
          .sampleCounts = VK_SAMPLE_COUNT_1_BIT,
          .maxResourceSize = limits::buffer_range,
       };

@@ -121,20 +121,21 @@ SampledImageDescriptor describe(const ImageView &view, const TexelFormat &format
 }
 
 /// A component of a plane, in place of R.
-SampledImageDescriptor describe_plane(const Image &image, uint32_t plane, uint8_t source)
+SampledImageDescriptor describe_plane(const ImageView &view, uint32_t plane, uint8_t source)
 {
+   auto &image = *reinterpret_cast<const Image *>(view.vk.image);
    const VkImageAspectFlagBits aspects[] = {
       VK_IMAGE_ASPECT_PLANE_0_BIT, VK_IMAGE_ASPECT_PLANE_1_BIT, VK_IMAGE_ASPECT_PLANE_2_BIT};
    const ImageLevel &level = image.level(0, aspects[plane]);
    const VkFormat format = planes_of(image.vk.format)->planes[plane].format;
    SampledImageDescriptor descriptor = {};
    descriptor.image = {
-      .address = uint64_t(uintptr_t(image.address + level.offset)),
-      .size = level.slice_pitch,
+      .address = uint64_t(uintptr_t(image.slice(0, view.vk.base_array_layer, aspects[plane]))),
+      .size = view.vk.layer_count * level.slice_pitch,
       .format = *texel_format(vk_format_to_pipe_format(format)),
       .width = level.extent.width,
       .height = level.extent.height,
-      .slices = 1,
+      .slices = view.vk.layer_count,
       .row_pitch = uint32_t(level.row_pitch),
       .slice_pitch = uint32_t(level.slice_pitch),
       .levels = 1,
@@ -144,21 +145,23 @@ SampledImageDescriptor describe_plane(const Image &image, uint32_t plane, uint8_
    return descriptor;
 }
 
-ConvertedImageDescriptor describe_planes(const Image &image, const vk_ycbcr_conversion_state &state)
+ConvertedImageDescriptor describe_planes(const ImageView &view,
+                                         const vk_ycbcr_conversion_state &state)
 {
-   const vk_format_ycbcr_info &info = *planes_of(image.vk.format);
+   const vk_image &image = *view.vk.image;
+   const vk_format_ycbcr_info &info = *planes_of(image.format);
    ConvertedImageDescriptor descriptor = {
-      .luma = describe_plane(image, 0, PIPE_SWIZZLE_X),
-      .blue = describe_plane(image, 1, PIPE_SWIZZLE_X),
-      .red = info.n_planes == 2 ? describe_plane(image, 1, PIPE_SWIZZLE_Y)
-                                : describe_plane(image, 2, PIPE_SWIZZLE_X),
+      .luma = describe_plane(view, 0, PIPE_SWIZZLE_X),
+      .blue = describe_plane(view, 1, PIPE_SWIZZLE_X),
+      .red = info.n_planes == 2 ? describe_plane(view, 1, PIPE_SWIZZLE_Y)
+                                : describe_plane(view, 2, PIPE_SWIZZLE_X),
       .chroma_shift = {},
       .reserved = {},
    };
    if (swaps_chromas(state))
       std::swap(descriptor.blue, descriptor.red);
    // Chromas beside the first of two texels are half a texel before their middle.
-   const uint32_t size[] = {image.vk.extent.width, image.vk.extent.height};
+   const uint32_t size[] = {image.extent.width, image.extent.height};
    for (uint32_t d = 0; d < 2; d++) {
       if (info.planes[1].denominator_scales[d] > 1 &&
           state.chroma_offsets[d] == VK_CHROMA_LOCATION_COSITED_EVEN)
@@ -168,13 +171,13 @@ ConvertedImageDescriptor describe_planes(const Image &image, const vk_ycbcr_conv
 }
 
 /// A view of all planes is sampled with a conversion only.
-void set_planes(ImageView *view, const Image &image, const VkImageViewCreateInfo &info)
+void set_planes(ImageView *view, const VkImageViewCreateInfo &info)
 {
    const auto *chained = vk_find_struct_const(info.pNext, SAMPLER_YCBCR_CONVERSION_INFO);
    VK_FROM_HANDLE(vk_ycbcr_conversion, conversion,
                   chained ? chained->conversion : VkSamplerYcbcrConversion(VK_NULL_HANDLE));
    if (conversion)
-      view->converted = describe_planes(image, conversion->state);
+      view->converted = describe_planes(*view, conversion->state);
    view->sampled = view->converted.luma;
 }
 
@@ -195,7 +198,7 @@ VKAPI_ATTR VkResult VKAPI_CALL weft_CreateImageView(VkDevice _device,
    if (!view)
       return vk_error(device, VK_ERROR_OUT_OF_HOST_MEMORY);
    if (planes_of(view->vk.view_format)) {
-      set_planes(view, *image, *pCreateInfo);
+      set_planes(view, *pCreateInfo);
       *pView = ImageView_to_handle(view);
       return VK_SUCCESS;
    }

@@ -112,9 +112,13 @@ VkResult create_device(VkPhysicalDevice physical, const VkAllocationCallbacks *a
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEVICE_GENERATED_COMMANDS_FEATURES_EXT,
       .pNext = &conditions,
    };
+   VkPhysicalDeviceYcbcrImageArraysFeaturesEXT planar_arrays = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_YCBCR_IMAGE_ARRAYS_FEATURES_EXT,
+      .pNext = &generated_commands,
+   };
    VkPhysicalDeviceImageSlicedViewOf3DFeaturesEXT sliced_views = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_SLICED_VIEW_OF_3D_FEATURES_EXT,
-      .pNext = &generated_commands,
+      .pNext = &planar_arrays,
    };
    VkPhysicalDeviceNonSeamlessCubeMapFeaturesEXT single_faces = {
       .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_NON_SEAMLESS_CUBE_MAP_FEATURES_EXT,

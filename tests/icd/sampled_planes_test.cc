@@ -109,14 +109,15 @@ protected:
    }
 
    VkImageView make_view(const TestImage &image, VkImageAspectFlags aspect, VkFormat format,
-                         const void *next)
+                         const void *next, uint32_t first = 0, uint32_t layers = 1)
    {
       const VkImageViewCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
                                           .pNext = next,
                                           .image = image.handle,
-                                          .viewType = VK_IMAGE_VIEW_TYPE_2D,
+                                          .viewType = layers > 1 ? VK_IMAGE_VIEW_TYPE_2D_ARRAY
+                                                                 : VK_IMAGE_VIEW_TYPE_2D,
                                           .format = format,
-                                          .subresourceRange = {aspect, 0, 1, 0, 1}};
+                                          .subresourceRange = {aspect, 0, 1, first, layers}};
       VkImageView view = VK_NULL_HANDLE;
       EXPECT_VK(vkCreateImageView(device, &info, nullptr, &view));
       clean_up.push_back([this, view] { vkDestroyImageView(device, view, nullptr); });
@@ -212,7 +213,7 @@ TEST_F(SampledPlanesTest, FormatsHaveLocationsOfChromas)
          .usage = VK_IMAGE_USAGE_SAMPLED_BIT};
       EXPECT_VK(vkGetPhysicalDeviceImageFormatProperties2(physical, &info, &limits));
       EXPECT_EQ(limits.imageFormatProperties.maxMipLevels, 1u);
-      EXPECT_EQ(limits.imageFormatProperties.maxArrayLayers, 1u);
+      EXPECT_EQ(limits.imageFormatProperties.maxArrayLayers, 2048u);
       EXPECT_GE(count.combinedImageSamplerDescriptorCount, 1u);
       info.usage = VK_IMAGE_USAGE_STORAGE_BIT;
       EXPECT_EQ(vkGetPhysicalDeviceImageFormatProperties2(physical, &info, &limits),
@@ -389,6 +390,71 @@ TEST_F(SampledPlanesTest, Conversions)
                << c.swaps << ", linear " << c.is_linear << ", size " << e.width << "x" << e.height
                << ", at " << s * e.width << ", " << t * e.height;
          }
+      }
+   }
+}
+
+/// Each layer has planes of its own; views begin at any layer (VK_EXT_ycbcr_image_arrays).
+TEST_F(SampledPlanesTest, Layers)
+{
+   constexpr uint32_t layers = 4, first = 1, size = 4;
+   for (const PlanarFormat &f : planar_formats) {
+      Planes planes = {f, {}, {}};
+      planes.image = make_image({.format = f.format,
+                                 .extent = {size, size, 1},
+                                 .layers = layers,
+                                 .usage = VK_IMAGE_USAGE_SAMPLED_BIT});
+      for (int p = 0; p < f.planes; ++p) {
+         const VkExtent3D e = planes.extent(p);
+         planes.data.push_back(
+            make_random_buffer(layers * e.width * e.height * planes.components(p) * f.bytes));
+         VkBufferImageCopy copy = planes.whole(p);
+         copy.imageSubresource.layerCount = layers;
+         VkCommandBuffer cmd = begin();
+         vkCmdCopyBufferToImage(cmd, planes.data[p].handle, planes.image.handle,
+                                VK_IMAGE_LAYOUT_GENERAL, 1, &copy);
+         run(cmd);
+      }
+      const VkSamplerYcbcrConversionInfo chained = {
+         .sType = VK_STRUCTURE_TYPE_SAMPLER_YCBCR_CONVERSION_INFO,
+         .conversion = make_conversion(f.format, unchanged)};
+      const VkSampler sampler = make_converting_sampler(false, &chained);
+      VkDescriptorSetLayoutBinding image = binding(0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER);
+      image.pImmutableSamplers = &sampler;
+      PipelineRecipe recipe;
+      recipe.sets = {make_set_layout({image, binding(1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER)})};
+      const VkPipelineLayout layout = make_layout(recipe);
+      const VkPipeline pipeline = make_pipeline(R"(
+         layout(local_size_x = 4, local_size_y = 4) in;
+         layout(binding = 0) uniform sampler2DArray image;
+         layout(binding = 1) buffer Out { vec4 results[]; };
+         void main()
+         {
+            const uvec3 i = gl_GlobalInvocationID;
+            results[i.x + 4 * (i.y + 4 * i.z)] = textureLod(image, vec3((i.xy + 0.5) / 4, i.z), 0);
+         })",
+                                                recipe, layout);
+      const VkDescriptorSet set = make_set(recipe.sets[0]);
+      const TestBuffer out = make_random_buffer((layers - first) * size * size * 16);
+      write_sampled(set, 0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+                    make_view(planes.image, VK_IMAGE_ASPECT_COLOR_BIT, f.format, &chained, first,
+                              layers - first),
+                    VK_NULL_HANDLE);
+      write_buffer(set, 1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, out);
+      VkCommandBuffer cmd = begin();
+      vkCmdBindPipeline(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
+      vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
+      vkCmdDispatch(cmd, 1, 1, layers - first);
+      run(cmd);
+      for (uint32_t i = 0; i < out.as().size(); ++i) {
+         const int component = int(i % 4), x = int(i / 4 % size), y = int(i / 16 % size),
+                   layer = int(first + i / 64);
+         // Rows of all layers follow each other.
+         const int row =
+                      component == 1 ? layer * int(size) + y : (layer * int(size) + y) / f.scale[1],
+                   column = component == 1 ? x : x / f.scale[0];
+         const double expected = component == 3 ? 1 : planes.value(component, column, row);
+         ASSERT_NEAR(out.as<float>()[i], expected, 1e-6) << f.format << ", " << i;
       }
    }
 }
