@@ -36,6 +36,13 @@ llvm::Value *permute_two_registers(llvm::IRBuilder<> &, llvm::Value *first, llvm
 llvm::Value *add_products_of_pairs(llvm::IRBuilder<> &, llvm::Value *sum, llvm::Value *x,
                                    llvm::Value *y);
 
+/// Whether exp2_of_register() is for the CPU.
+bool scales_by_powers(const HostTarget &);
+/// 2^x within 1 ULP. Infinities, NaN and subnormal results are as with exp2f(). Before the call of
+/// a function, in contrast, the caller would spill all vectors. x is <n x f32>, and n lanes fill a
+/// register: 8 or 16.
+llvm::Value *exp2_of_register(llvm::IRBuilder<> &, llvm::Value *x);
+
 /// sum + u · s: products of four unsigned and four signed bytes, for HostTarget::byte_dots. The
 /// operands are <n x i32>, and n lanes fill a register: 4, 8 or 16.
 llvm::Value *add_products_of_bytes(llvm::IRBuilder<> &, llvm::Value *sum, llvm::Value *u,

@@ -173,8 +173,9 @@ public:
          return bits_of_double(in_range(c, name[2] == 'i'), bits);
       if (name.starts_with("fsin") || name.starts_with("fcos"))
          return bits_of_double(double(int64_t(random() % 20001) - 10000) / 1000.0, bits);
-      if (name.starts_with("fexp2"))
-         return bits_of_double(double(int64_t(random() % 20001) - 10000) / 100.0, bits);
+      // Some results are subnormal or too large; other inputs are infinities and NaN.
+      if (name.starts_with("fexp2") && random() % 4)
+         return bits_of_double(double(int64_t(random() % 32001) - 16000) / 100.0, bits);
       if (random() % 4)
          return bits_of_double(double(int64_t(random() % 200001) - 100000) / 1000.0, bits);
       static const double special[] = {0.0, -0.0,    1.0,  -1.0,  0.5,  INFINITY, -INFINITY,

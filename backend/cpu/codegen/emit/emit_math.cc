@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: MIT
 
 /// Transcendental functions: vector_math.h's for vectors. glibc's libmvec is accurate to 4 ULP and
-/// handles infinities, NaN and denormals as libm does. libm's for uniform values.
+/// handles infinities, NaN and denormals as libm does. libm's for uniform values. Powers of two are
+/// instructions where the CPU has them.
 
 #include "backend/cpu/codegen/emit/emit_alu.h"
 #include "backend/cpu/codegen/vectors/lane_arithmetic.h"
+#include "backend/cpu/host/instructions.h"
 #include "backend/cpu/kernels/vector_math.h"
 
 #include <algorithm>
@@ -33,6 +35,14 @@ Value *call_math(Alu &a, const char *name, Value *x)
    });
 }
 
+/// 2^x for f32 lanes, if scales_by_powers().
+Value *exp2_of_lanes(Alu &a, Value *x)
+{
+   const unsigned lanes = std::min(a.t.options.target.vector_bits / 32, a.t.W);
+   return in_parts(a.t, x, lanes,
+                   [&](llvm::ArrayRef<Value *> part) { return exp2_of_register(a.t.b, part[0]); });
+}
+
 } // namespace
 
 Value *emit_math(Alu &a)
@@ -46,6 +56,9 @@ Value *emit_math(Alu &a)
       name = "cos";
       break;
    case nir_op_fexp2:
+      if (scales_by_powers(a.t.options.target) && a.f(0)->getType()->isVectorTy() &&
+          a.f(0)->getType()->getScalarSizeInBits() == 32)
+         return exp2_of_lanes(a, a.f(0));
       name = "exp2";
       break;
    case nir_op_flog2:

@@ -64,6 +64,44 @@ Value *permute_two_registers(llvm::IRBuilder<> &b, Value *first, Value *second, 
                             {first, index, second});
 }
 
+bool scales_by_powers(const HostTarget &target)
+{
+   return target.vector_bits == 512; // AVX-512 F, DQ and VL
+}
+
+Value *exp2_of_register(llvm::IRBuilder<> &b, Value *x)
+{
+   // The instructions round to the nearest integer, and raise no flag of inexact results.
+   constexpr int to_nearest = 8, current_direction = 4;
+   // 2^r - 1 for |r| <= 1/2, from r^6 down to r.
+   constexpr float coefficients[] = {0x1.43e714p-13f, 0x1.5ec86p-10f, 0x1.3b2a74p-7f,
+                                     0x1.c6afcep-5f,  0x1.ebfbep-3f,  0x1.62e43p-1f};
+   const bool is_wide = lanes_of(x) == 16;
+   llvm::Type *const type = x->getType();
+   Value *const any = llvm::PoisonValue::get(type);
+   Value *const all = is_wide ? b.getInt16(0xffff) : b.getInt8(0xff);
+   llvm::SmallVector<Value *, 5> operands = {x, b.getInt32(to_nearest), any, all};
+   if (is_wide)
+      operands.push_back(b.getInt32(current_direction));
+   // The distance from the integer: 0 for infinities.
+   Value *const r = b.CreateIntrinsic(is_wide ? llvm::Intrinsic::x86_avx512_mask_reduce_ps_512
+                                              : llvm::Intrinsic::x86_avx512_mask_reduce_ps_256,
+                                      {}, operands);
+   Value *const integer = b.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, x);
+   Value *power = llvm::ConstantFP::get(type, coefficients[0]);
+   for (const float next : llvm::ArrayRef(coefficients).drop_front())
+      power = b.CreateIntrinsic(llvm::Intrinsic::fma, {type},
+                                {power, r, llvm::ConstantFP::get(type, next)});
+   power =
+      b.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {power, r, llvm::ConstantFP::get(type, 1)});
+   operands = {power, integer, any, all};
+   if (is_wide)
+      operands.push_back(b.getInt32(current_direction));
+   return b.CreateIntrinsic(is_wide ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_512
+                                    : llvm::Intrinsic::x86_avx512_mask_scalef_ps_256,
+                            {}, operands);
+}
+
 Value *add_products_of_pairs(llvm::IRBuilder<> &b, Value *sum, Value *x, Value *y)
 {
    const unsigned lanes = lanes_of(sum);
