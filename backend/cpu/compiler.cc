@@ -13,6 +13,7 @@
 #include "backend/cpu/passes.h"
 #include "backend/cpu/phase_log.h"
 #include "backend/cpu/specialize/compile_queue.h"
+#include "backend/cpu/specialize/join_workgroups.h"
 #include "backend/cpu/specialize/specialize_branches.h"
 #include "backend/cpu/subgroup_width.h"
 
@@ -142,7 +143,9 @@ Result<TranslatedShader> translate(LoweredShader shader, const CompileOptions &o
    nir_shader *nir = shader.nir.get();
    PassRunner run(nir, show_text(dump), options.control);
    if (wanted)
-      specialize_for_dispatch(run, wanted->conditions, wanted->decisions);
+      specialize_for_dispatch(
+         run, wanted->conditions, wanted->decisions,
+         max_joined_sums(shader.cpu->target.vector_bits, shader.subgroup_size));
    find_uniform_values(run, shader.subgroup_size);
    if (run.refused())
       return run.error();
@@ -219,8 +222,9 @@ compile(const ShaderSource &source, const CompileOptions &options, const Dispatc
       const Specialization wanted = {conditions, decisions};
       if (facts) {
          constexpr uint32_t min_instructions = 1;
-         conditions =
-            find_branch_conditions(lowered->nir.get(), lowered->subgroup_size, min_instructions);
+         const uint32_t W = lowered->subgroup_size;
+         conditions = find_branch_conditions(lowered->nir.get(), W, min_instructions,
+                                             max_joined_sums(lowered->cpu->target.vector_bits, W));
          decisions = decide_branches(conditions, *facts);
       }
       Result<TranslatedShader> translated =

@@ -84,7 +84,10 @@ struct CompileOptions {
 struct ProgramInfo {
    std::array<uint32_t, 3> workgroup_size;
    uint32_t subgroup_size;
-   uint32_t subgroups;     ///< per workgroup
+   uint32_t subgroups; ///< per workgroup
+   /// A call of the kernel runs a subgroup of each of so many neighbouring workgroups along x, and
+   /// their number in a dispatch is a multiple of it (join_workgroups.h).
+   uint32_t joined_workgroups = 1;
    uint32_t shared_bytes;  ///< per workgroup
    uint32_t private_bytes; ///< per subgroup: invocations' arrays
    uint32_t stack_bytes;   ///< per subgroup: private_bytes and the generated code's spills

@@ -14,6 +14,7 @@
 #include "backend/cpu/codegen/products/opt_shared_packs.h"
 #include "backend/cpu/codegen/products/pack_factors.h"
 #include "backend/cpu/codegen/products/shared_tile.h"
+#include "backend/cpu/specialize/join_workgroups.h"
 #include "backend/cpu/specialize/specialize_branches.h"
 
 #include "nir_passes/compile_limits.h"
@@ -223,11 +224,10 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    return shader;
 }
 
-void specialize_for_dispatch(PassRunner &run, const BranchConditions &conditions,
-                             const BranchDecisions &decisions)
+namespace {
+
+void clean_up_specialized(PassRunner &run)
 {
-   if (!RUN(run, specialize_branches, &conditions, decisions))
-      return;
    uint64_t before;
    do {
       before = run.changes;
@@ -239,6 +239,19 @@ void specialize_for_dispatch(PassRunner &run, const BranchConditions &conditions
       REPEAT(run, nir_opt_dce);
    } while (run.changes != before);
    run.check(validate_final_form);
+}
+
+} // namespace
+
+void specialize_for_dispatch(PassRunner &run, const BranchConditions &conditions,
+                             const BranchDecisions &decisions, uint32_t max_sums)
+{
+   if (RUN(run, specialize_branches, &conditions, decisions))
+      clean_up_specialized(run);
+   // Behind the decisions: the branches that are left must not depend on the workgroup.
+   if (may_join_workgroups(conditions) && decisions.back() == BranchDecision::then_side &&
+       RUN(run, join_workgroups, max_sums))
+      clean_up_specialized(run);
 }
 
 void find_uniform_values(PassRunner &run, uint32_t subgroup_size)

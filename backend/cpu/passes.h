@@ -38,8 +38,10 @@ struct PassOptions {
 /// * invocation ids: subgroup_id, subgroup_invocation, workgroup_id, num_workgroups.
 Result<Shader> lower_for_cpu(const ShaderSource &, const PassOptions &);
 
-/// Removes from a lowered shader the code that dispatches with these branch decisions cannot reach.
-void specialize_for_dispatch(PassRunner &, const BranchConditions &, const BranchDecisions &);
+/// Removes from a lowered shader the code that dispatches with these branch decisions cannot reach,
+/// and joins their workgroups if that gains (join_workgroups.h).
+void specialize_for_dispatch(PassRunner &, const BranchConditions &, const BranchDecisions &,
+                             uint32_t max_sums);
 
 /// The last passes. Afterwards, values that leave loops go through phis (LCSSA form), and
 /// nir_def::divergent is valid. Also usable for a shader in this form that does not come from

@@ -9,6 +9,7 @@
 #include "backend/cpu/phase_log.h"
 #include "backend/cpu/plain_program.h"
 #include "backend/cpu/specialize/compile_queue.h"
+#include "backend/cpu/specialize/join_workgroups.h"
 #include "backend/cpu/specialize/kept_shader.h"
 #include "backend/cpu/specialize/shader_variants.h"
 #include "backend/cpu/specialize/specialize_branches.h"
@@ -192,7 +193,10 @@ Result<std::shared_ptr<Programs>> start_compile(DiskCache *cache, const CacheKey
    nir_shader *nir = lowered->nir.get();
    const auto kept = std::make_shared<const KeptShader>(KeptShader{
       program_info(nir, lowered->subgroup_size), lowered->cpu, lowered->robust_buffer_access,
-      find_branch_conditions(nir, lowered->subgroup_size, worthwhile_instructions), pack_nir(nir)});
+      find_branch_conditions(
+         nir, lowered->subgroup_size, worthwhile_instructions,
+         max_joined_sums(lowered->cpu->target.vector_bits, lowered->subgroup_size)),
+      pack_nir(nir)});
    phase.set_shader(kept.get());
    if (kept->nir.empty())
       throw std::bad_alloc();

@@ -4,6 +4,7 @@
 #include "backend/cpu/codegen/translator.h"
 
 #include "backend/cpu/codegen/facts/control_flow.h"
+#include "backend/cpu/codegen/facts/workgroups_per_kernel.h"
 #include "backend/cpu/jit/jit.h"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ ProgramInfo program_info(nir_shader *shader, uint32_t W)
    info.workgroup_size = {size[0], size[1], size[2]};
    info.subgroup_size = W;
    info.subgroups = (invocations + W - 1) / W;
+   info.joined_workgroups = workgroups_per_kernel(shader);
    info.shared_bytes = shader->info.shared_size;
    info.private_bytes = shader->scratch_size * W;
    nir_foreach_block(block, nir_shader_get_entrypoint(shader)) {

@@ -29,11 +29,12 @@ struct Header {
    char magic[8];
    std::array<std::byte, 16> uuid;
    uint32_t workgroup_size[3];
-   uint32_t subgroup_size, subgroups, shared_bytes, private_bytes, uses_barrier;
+   uint32_t subgroup_size, subgroups, joined_workgroups, shared_bytes, private_bytes, uses_barrier,
+      reserved;
    uint64_t payload_bytes;
    uint64_t checksum;
 };
-static_assert(sizeof(Header) == 72 && std::is_trivially_copyable_v<Header>);
+static_assert(sizeof(Header) == 80 && std::is_trivially_copyable_v<Header>);
 
 uint64_t checksum(Header header, std::span<const std::byte> payload)
 {
@@ -74,6 +75,7 @@ std::vector<std::byte> write_program_file(FileKind kind, const ProgramInfo &info
       header.workgroup_size[i] = info.workgroup_size[i];
    header.subgroup_size = info.subgroup_size;
    header.subgroups = info.subgroups;
+   header.joined_workgroups = info.joined_workgroups;
    header.shared_bytes = info.shared_bytes;
    header.private_bytes = info.private_bytes;
    header.uses_barrier = info.uses_barrier;
@@ -110,6 +112,7 @@ Result<ProgramFile> read_program_file(std::span<const std::byte> bytes)
       file.info.workgroup_size[i] = header.workgroup_size[i];
    file.info.subgroup_size = header.subgroup_size;
    file.info.subgroups = header.subgroups;
+   file.info.joined_workgroups = header.joined_workgroups;
    file.info.shared_bytes = header.shared_bytes;
    file.info.private_bytes = header.private_bytes;
    file.info.uses_barrier = header.uses_barrier != 0;

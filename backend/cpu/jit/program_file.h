@@ -4,7 +4,7 @@
 /// The cache format of programs, of programs whose guards leave (plain_program.h), and of shaders
 /// that are specialized per dispatch:
 ///
-///    "WEFTPROG", "WEFTLEAV" or "WEFTSHDR" | cache_uuid() | ProgramInfo as 8 words
+///    "WEFTPROG", "WEFTLEAV" or "WEFTSHDR" | cache_uuid() | ProgramInfo as 10 words
 ///    | bytes of the payload (64 bits) | XXH3 of everything else (64 bits)
 ///    | payload: the objects of jit/shared_function.h, or the lists of specialize/kept_shader.h
 ///

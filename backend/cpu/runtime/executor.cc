@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <exception>
 #include <new>
 #include <span>
@@ -173,6 +174,7 @@ bool Executor::Impl::run_units(const Program &program, std::span<const LeftSubgr
    job.kernel = program.kernel();
    job.info = &info;
    job.subgroups = info.subgroups;
+   job.joined = info.joined_workgroups;
    job.frame_bytes = info.frame_bytes;
    job.fibers = needs_fibers(info);
    job.left = left;
@@ -252,6 +254,9 @@ bool Executor::leaves_cpus_free() const
 bool Executor::dispatch(const Program &program, const DispatchState &state,
                         std::array<uint32_t, 3> groups)
 {
+   const uint32_t joined = program.info().joined_workgroups;
+   assert(groups[0] % joined == 0);
+   groups[0] /= joined;
    const uint64_t total = uint64_t(groups[0]) * groups[1] * groups[2];
    if (!total)
       return true;

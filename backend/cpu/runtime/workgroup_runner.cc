@@ -313,7 +313,7 @@ void WorkgroupRunner::run_workgroup()
 void WorkgroupRunner::move_to(uint64_t workgroup)
 {
    const uint32_t *base = job->state->base_workgroup;
-   workgroup_id[0] = base[0] + uint32_t(workgroup % job->groups[0]);
+   workgroup_id[0] = base[0] + uint32_t(workgroup % job->groups[0]) * job->joined;
    workgroup /= job->groups[0];
    workgroup_id[1] = base[1] + uint32_t(workgroup % job->groups[1]);
    workgroup_id[2] = base[2] + uint32_t(workgroup / job->groups[1]);
@@ -325,11 +325,13 @@ void WorkgroupRunner::move_to(uint64_t workgroup)
 void WorkgroupRunner::move_to_next()
 {
    const uint32_t *base = job->state->base_workgroup;
-   for (uint32_t axis = 0; axis < 2; axis++) {
-      if (++workgroup_id[axis] - base[axis] < job->groups[axis])
-         return;
-      workgroup_id[axis] = base[axis];
-   }
+   workgroup_id[0] += job->joined;
+   if (workgroup_id[0] - base[0] < job->groups[0] * job->joined)
+      return;
+   workgroup_id[0] = base[0];
+   if (++workgroup_id[1] - base[1] < job->groups[1])
+      return;
+   workgroup_id[1] = base[1];
    workgroup_id[2]++;
 }
 

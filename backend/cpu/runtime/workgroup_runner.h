@@ -47,6 +47,7 @@ struct Job {
    const ProgramInfo *info; ///< contains the sizes of the memory that each thread reserves
    const DispatchState *state;
    uint32_t subgroups;
+   uint32_t joined;      ///< neighbouring workgroups along x that are one below (join_workgroups.h)
    uint32_t frame_bytes; ///< of a SteppedKernel, else 0
    bool fibers;          ///< one fiber per subgroup, for other programs with barriers
    std::array<uint32_t, 3> groups;

@@ -13,10 +13,14 @@
 
 namespace weft::cpu {
 
+/// Not a branch of the shader, and the last one: whether a kernel joins workgroups
+/// (join_workgroups.h).
+constexpr uint32_t join_branch = UINT32_MAX;
+
 /// The branches whose sides are large enough to be left out.
 struct BranchConditions {
    struct Branch {
-      uint32_t number;      ///< among all ifs of the shader, in program order
+      uint32_t number;      ///< among all ifs of the shader, in program order; or join_branch
       uint32_t condition;   ///< number of its expression
       int32_t around;       ///< index in `branches` of the branch that contains it; -1: none
       bool in_then = false; ///< the side of `around`
@@ -27,6 +31,12 @@ struct BranchConditions {
    std::vector<DispatchExpression> expressions;
    std::vector<Branch> branches; ///< in program order
 };
+
+/// Whether dispatches decide about joined workgroups too.
+inline bool may_join_workgroups(const BranchConditions &conditions)
+{
+   return !conditions.branches.empty() && conditions.branches.back().number == join_branch;
+}
 
 enum class BranchDecision : uint8_t {
    undecided, ///< invocations may take either side

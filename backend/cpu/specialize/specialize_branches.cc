@@ -4,6 +4,7 @@
 #include "backend/cpu/specialize/specialize_branches.h"
 
 #include "backend/cpu/specialize/implied_values.h"
+#include "backend/cpu/specialize/join_workgroups.h"
 
 #include "compiler/nir/nir_builder.h"
 
@@ -146,11 +147,16 @@ struct Finder {
 } // namespace
 
 BranchConditions find_branch_conditions(const nir_shader *shader, uint32_t subgroup_size,
-                                        uint32_t min_instructions)
+                                        uint32_t min_instructions, uint32_t max_sums)
 {
    nir_function_impl *impl = nir_shader_get_entrypoint(const_cast<nir_shader *>(shader));
    Finder finder = {{shader, subgroup_size}, min_instructions, size_of(&impl->body)};
    Walk<Finder>{finder}.list(&impl->body);
+   if (may_gain_by_joining(shader, finder.branches, max_sums)) {
+      const uint32_t condition =
+         finder.expressions.add_multiple_of_workgroups(joinable_multiple, min_joinable_workgroups);
+      finder.branches.push_back({join_branch, condition, -1});
+   }
    if (finder.branches.empty())
       return {};
    return {std::move(finder.expressions.expressions), std::move(finder.branches)};
@@ -193,7 +199,7 @@ bool specialize_branches(nir_shader *shader, const BranchConditions *conditions,
    nir_function_impl *impl = nir_shader_get_entrypoint(shader);
    Decider decider = {nir_builder_create(impl), *conditions, decisions};
    Walk<Decider>{decider}.list(&impl->body);
-   assert(decider.next == conditions->branches.size());
+   assert(decider.next + may_join_workgroups(*conditions) == conditions->branches.size());
    nir_metadata_preserve(impl, decider.progress ? nir_metadata_control_flow : nir_metadata_all);
    return decider.progress;
 }

@@ -14,9 +14,10 @@ namespace weft::cpu {
 
 /// Finds the branches that a dispatch may decide and that have a side worth leaving out: at least
 /// `min_instructions` long, with effects outside of it. If descriptors alone decide the branch, any
-/// access of the side is worth it: most programs use a shader with one format.
+/// access of the side is worth it: most programs use a shader with one format. With room for sums
+/// (max_joined_sums()), a dispatch may also decide whether workgroups are joined.
 BranchConditions find_branch_conditions(const nir_shader *, uint32_t subgroup_size,
-                                        uint32_t min_instructions);
+                                        uint32_t min_instructions, uint32_t max_sums = 0);
 
 /// A pass: replaces the conditions of decided branches by constants, and the values that follow
 /// from these conditions (implied_values.h). The conditions belong to this shader, which is in its

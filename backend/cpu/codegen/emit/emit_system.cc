@@ -54,7 +54,7 @@ bool emit_system(Translator &t, nir_intrinsic_instr *intr)
    case nir_intrinsic_load_workgroup_id:
       define_vec3(t, intr, t.workgroup_state, offsetof(WorkgroupState, workgroup_id));
       t.workgroup_x = t.value(intr->def, 0);
-      t.next_workgroup_x = b.CreateAdd(t.workgroup_x, b.getInt32(1));
+      t.next_workgroup_x = b.CreateAdd(t.workgroup_x, b.getInt32(t.info.joined_workgroups));
       return true;
    case nir_intrinsic_load_num_workgroups:
       define_vec3(t, intr, t.dispatch_state, offsetof(DispatchState, num_workgroups));

@@ -59,6 +59,21 @@ uint32_t DispatchExpressions::add(const nir_scalar &scalar)
    return number;
 }
 
+uint32_t DispatchExpressions::add_multiple_of_workgroups(uint32_t multiple, uint32_t least)
+{
+   const auto constant = [&](uint32_t value) {
+      return append({Kind::constant, 32, 0, {}, value}, false, true);
+   };
+   const auto operation = [&](nir_op op, uint8_t bits, uint32_t a, uint32_t b) {
+      return append({Kind::operation, bits, uint16_t(op), {a, b}, 0}, true, true);
+   };
+   const uint32_t count = append({Kind::num_workgroups, 32, 0, {}, 0}, true, true);
+   const uint32_t rest = operation(nir_op_iand, 32, count, constant(multiple - 1));
+   const uint32_t is_multiple = operation(nir_op_ieq, 1, rest, constant(0));
+   const uint32_t is_enough = operation(nir_op_uge, 1, count, constant(least));
+   return operation(nir_op_iand, 1, is_multiple, is_enough);
+}
+
 uint32_t DispatchExpressions::add_new(const nir_scalar &s)
 {
    const auto bits = uint8_t(s.def->bit_size);

@@ -47,6 +47,9 @@ public:
 
    /// Returns the number of the value's expression and appends the expression if it is new.
    uint32_t add(const nir_scalar &);
+   /// Appends a condition: the number of workgroups along x is a multiple of `multiple`, a power of
+   /// two, and at least `least`.
+   uint32_t add_multiple_of_workgroups(uint32_t multiple, uint32_t least);
    /// Whether the facts about a dispatch may suffice to compute the value: it depends on them and
    /// on nothing else that is unknown.
    bool may_be_known(uint32_t number) const { return depends[number] && follows[number]; }
