@@ -32,10 +32,9 @@ constexpr IsaWord words[] = {
 /// The first pass shortens constant vectors in memory; the loads then widen them on the shuffle
 /// ports, which shaders keep busy. That costs 4 % of the time for a token of q4_K_M. The second
 /// pass moves mask arithmetic out of general registers. It takes 2 % of the compile time and finds
-/// no such arithmetic in Weft's code. The third pass shortens chains of additions, which costs 1 %
-/// of the compile time and registers: without it, llama.cpp's shaders have fewer spills.
-constexpr std::string_view dropped_passes[] = {
-   "X86 Fixup Vector Constants", "X86 Domain Reassignment Pass", "Machine InstCombiner"};
+/// no such arithmetic in Weft's code.
+constexpr std::string_view dropped_passes[] = {"X86 Fixup Vector Constants",
+                                               "X86 Domain Reassignment Pass"};
 
 struct Leaf {
    uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
