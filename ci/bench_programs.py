@@ -19,6 +19,8 @@ PROGRAMS = {
     'whisper.cpp': (client_libraries.whisper_command, GGML),
     'vkd3d': (client_libraries.vkd3d_command, {}),
     "Deno's wgpu": (client_webgpu.wgpu_command, {}),
+    'TensorFlow.js': (client_webgpu.tfjs_command, {}),
+    'Dawn': (client_webgpu.dawn_command, {}),
     'ONNX Runtime': (client_webgpu.onnx_command, {}),
     'ncnn': (client_libraries.ncnn_command, {}),
 }

@@ -68,14 +68,15 @@ def build_identity_layer(root):
     return manifest
 
 
+def dawn_command(root):
+    return ['node', f'{install_scripts(root)}/subgroup_matrix_node.mjs', install_npm(root, WEBGPU)]
+
+
 def dawn(root, arguments, driver, layers):
-    webgpu = install_npm(root, WEBGPU)
-    install_scripts(root)
     seed = arguments.seed or random.randrange(1, 2**32)
     options = [str(seed), arguments.only]
     print('== Dawn in node', flush=True)
-    counts = [count_checks(root, ['node', '/weft/clients/subgroup_matrix_node.mjs', webgpu] +
-                           options, driver | root.layers(layers))]
+    counts = [count_checks(root, dawn_command(root) + options, driver | root.layers(layers))]
     if not arguments.no_page:
         print('== headless Chromium', flush=True)
         page = OUTPUT / 'dawn.png'
@@ -109,11 +110,13 @@ def wgpu(root, arguments, driver, layers):
     return check(root, arguments, wgpu_command(root), driver | root.layers(layers) | lowered())
 
 
+def tfjs_command(root):
+    return deno_command(root, 'tfjs_operations.mjs', '--allow-env') + [
+        os.path.dirname(install_npm(root, *TFJS))]
+
+
 def tfjs(root, arguments, driver, layers):
-    packages = os.path.dirname(install_npm(root, *TFJS))
-    return check(root, arguments,
-                 deno_command(root, 'tfjs_operations.mjs', '--allow-env') + [packages],
-                 driver | root.layers(layers) | lowered())
+    return check(root, arguments, tfjs_command(root), driver | root.layers(layers) | lowered())
 
 
 def onnx_command(root):
