@@ -177,6 +177,7 @@ void get_memory_limits(uint64_t heap_size, vk_properties *p)
    p->maxImageDimension3D = max_image_depth;
    p->maxImageDimensionCube = max_image_extent;
    p->maxImageArrayLayers = max_image_layers;
+   p->blockTexelViewCompatibleMultipleLayers = true;
    p->sampledImageColorSampleCounts = sample_counts;
    p->sampledImageIntegerSampleCounts = sample_counts;
    p->sampledImageDepthSampleCounts = sample_counts;

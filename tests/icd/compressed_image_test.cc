@@ -287,9 +287,15 @@ TEST_F(CompressedImageTest, BlocksBecomeTexels)
    }
 }
 
-/// A shader stores blocks, and another one samples their texels.
+/// A shader stores blocks in the last two of three layers, and another one samples their texels.
 TEST_F(CompressedImageTest, ViewsOfBlocks)
 {
+   VkPhysicalDeviceMaintenance6Properties maintenance6 = {
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_6_PROPERTIES};
+   VkPhysicalDeviceProperties2 properties = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                             &maintenance6};
+   vkGetPhysicalDeviceProperties2(physical, &properties);
+   EXPECT_TRUE(maintenance6.blockTexelViewCompatibleMultipleLayers);
    for (const Format &format : compressed_formats()) {
       const uint32_t bytes = format.blocks().bytes, words = bytes / 4;
       const TestImage image = make_image(
@@ -303,40 +309,43 @@ TEST_F(CompressedImageTest, ViewsOfBlocks)
       const VkExtent3D e = image.extent(1);
       const uint32_t columns = blocks(e.width), rows = blocks(e.height);
       fill(image, make_buffer(3 * columns * rows * bytes), 1);
-      TestBuffer from = make_texels(format, columns * rows * bytes);
+      TestBuffer from = make_texels(format, 2 * columns * rows * bytes);
       TestImage view_of = image;
       view_of.recipe.format = format_of_blocks(format);
       // Beyond the 6 x 4 blocks, stores do nothing.
       run_shader(R"(
          #extension GL_EXT_shader_image_load_formatted : require
          layout(local_size_x = 8, local_size_y = 8) in;
-         layout(binding = 0) uniform uimage2D image;
+         layout(binding = 0) uniform uimage2DArray image;
          layout(binding = 1) buffer In { uint from[]; };
          void main()
          {
-            ivec2 p = ivec2(gl_GlobalInvocationID.xy), size = imageSize(image);
+            ivec3 p = ivec3(gl_GlobalInvocationID.xy, 0), size = imageSize(image);
             const int words = )" +
                     std::to_string(words) + R"(;
-            int i = (p.y * size.x + p.x) * words;
-            uvec4 block = uvec4(from[i], from[i + 1], 9, 9);
-            if (words == 4)
-               block.zw = uvec2(from[i + 2], from[i + 3]);
-            imageStore(image, p, block);
+            for (; p.z < size.z; p.z++) {
+               int i = ((p.z * size.y + p.y) * size.x + p.x) * words;
+               uvec4 block = uvec4(from[i], from[i + 1], 9, 9);
+               if (words == 4)
+                  block.zw = uvec2(from[i + 2], from[i + 3]);
+               imageStore(image, p, block);
+            }
          })",
-                 {make_image_view(view_of, VK_IMAGE_VIEW_TYPE_2D, 1, 1)}, {from});
+                 {make_image_view(view_of, VK_IMAGE_VIEW_TYPE_2D_ARRAY, 1, 1, 2)}, {from});
       TestBuffer after = make_poisoned(3 * columns * rows * bytes);
       read_back(image, after, 1);
       for (uint32_t i = 0; i < after.size; ++i) {
-         const uint32_t place = i - uint32_t(from.size);
+         const uint32_t place = i - columns * rows * bytes;
          ASSERT_EQ(after.map[i], place < from.size ? from.map[place] : 0)
             << format.name << ", " << i;
       }
       TestBuffer out = make_poisoned(e.width * e.height * 2 * 16);
       fetch(make_image_view(image, VK_IMAGE_VIEW_TYPE_2D_ARRAY, 1, 1, 2), 0, out);
-      const LevelTexels texels(format, e, 1);
-      for (uint32_t i = 0; i < e.width * e.height; ++i) {
+      const LevelTexels texels(format, e, 2);
+      for (uint32_t i = 0; i < e.width * e.height * 2; ++i) {
          const auto expected =
-            texels.color(from.as<std::byte>(), int(i % e.width), int(i / e.width), 0);
+            texels.color(from.as<std::byte>(), int(i % e.width), int(i / e.width % e.height),
+                         int(i / e.width / e.height));
          for (uint32_t c = 0; c < 4; ++c)
             ASSERT_LE(std::abs(out.as<float>()[4 * i + c] - expected[c]),
                       texels.error() + std::abs(expected[c]) * 1e-6)
