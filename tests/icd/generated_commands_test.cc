@@ -25,7 +25,7 @@ layout(local_size_x = 2) in;
 layout(constant_id = 0) const uint kind = 0;
 layout(push_constant) uniform Push { uint words[12]; };
 layout(set = 0, binding = 0) buffer Out { uint data[]; };
-uint turn(uint x, uint n) { return (x ^ n) * (2 * n + 16777619) + (x >> (n + 1)); }
+uint turn(uint x, uint n) { return (x ^ n) * (2 * n + 16777619) + (x >> (n % 31 + 1)); }
 #define STEP(n) x = turn(x, n);
 #define STEPS(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n) STEP(n)
 void main()
@@ -41,7 +41,7 @@ void main()
 
 uint32_t turn(uint32_t x, uint32_t n)
 {
-   return (x ^ n) * (2 * n + 16777619) + (x >> (n + 1));
+   return (x ^ n) * (2 * n + 16777619) + (x >> (n % 31 + 1));
 }
 
 uint32_t turns(uint32_t x, uint32_t n)
