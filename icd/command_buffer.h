@@ -17,6 +17,7 @@
 #include "nir_passes/images/texel_descriptor.h"
 
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 namespace weft {
@@ -99,6 +100,15 @@ T *record(CommandBuffer *cmd, size_t extra_bytes = 0)
    *cmd->last_link = command;
    cmd->last_link = &command->next;
    return command;
+}
+
+/// A number or struct that a command reads from memory of the application.
+template <typename T>
+T read_memory(const uint8_t *from)
+{
+   T value;
+   memcpy(&value, from, sizeof(value));
+   return value;
 }
 
 /// Runs the commands in order. False if a command ended the command buffer early.

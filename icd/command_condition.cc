@@ -10,8 +10,6 @@
 #include "icd/queue.h"
 #include "weft_entrypoints.h"
 
-#include <cstring>
-
 using namespace weft;
 
 namespace {
@@ -26,8 +24,7 @@ struct EndCondition : Command {};
 bool run_begin_condition(Queue *queue, const Command *command)
 {
    auto *begin = static_cast<const BeginCondition *>(command);
-   uint32_t number;
-   memcpy(&number, begin->number, sizeof(number));
+   const auto number = read_memory<uint32_t>(begin->number);
    queue->discards = (number != 0) == begin->is_inverted;
    return true;
 }

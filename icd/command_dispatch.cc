@@ -136,6 +136,15 @@ const cpu::FutureProgram *program_for(CommandBuffer *cmd, const cpu::DispatchFac
    }
 }
 
+bool read_size(const uint8_t *from, cpu::DispatchState *state)
+{
+   const auto size = read_memory<VkDispatchIndirectCommand>(from);
+   state->num_workgroups[0] = size.x;
+   state->num_workgroups[1] = size.y;
+   state->num_workgroups[2] = size.z;
+   return size.x > 0 && size.y > 0 && size.z > 0;
+}
+
 bool dispatch_now(Queue *queue, const cpu::FutureProgram &future, const cpu::DispatchState &state)
 {
    if (queue->discards)
@@ -175,15 +184,8 @@ bool run_dispatch(Queue *queue, const Command *command)
    if (!dispatch->indirect)
       return dispatch_now(queue, *dispatch->program, dispatch->state);
 
-   VkDispatchIndirectCommand size;
-   memcpy(&size, dispatch->indirect, sizeof(size));
-   if (size.x == 0 || size.y == 0 || size.z == 0)
-      return true;
    cpu::DispatchState state = dispatch->state;
-   state.num_workgroups[0] = size.x;
-   state.num_workgroups[1] = size.y;
-   state.num_workgroups[2] = size.z;
-   return dispatch_now(queue, *dispatch->program, state);
+   return !read_size(dispatch->indirect, &state) || dispatch_now(queue, *dispatch->program, state);
 }
 
 BoundSet bound_set(const DescriptorSet *set)

@@ -25,6 +25,9 @@ cpu::DispatchFacts known_facts(const CommandBuffer *, const cpu::DispatchState &
 /// recorded.
 const cpu::FutureProgram *program_for(CommandBuffer *, const cpu::DispatchFacts &);
 
+/// Takes the numbers of workgroups from a VkDispatchIndirectCommand. False if one is zero.
+bool read_size(const uint8_t *from, cpu::DispatchState *);
+
 /// Executes a dispatch of workgroups, none of whose numbers is zero. Waits until the program's code
 /// is generated. False with the queue's failure if it cannot run.
 bool dispatch_now(Queue *, const cpu::FutureProgram &, const cpu::DispatchState &);

@@ -34,21 +34,13 @@ struct GeneratedCommands : Command {
    uint32_t max_count;
 };
 
-template <typename T>
-T load(const uint8_t *from)
-{
-   T value;
-   memcpy(&value, from, sizeof(value));
-   return value;
-}
-
 /// No sequence reads memory behind the size that the application states.
 uint32_t sequence_count(const GeneratedCommands &commands)
 {
    const IndirectCommandsLayout &layout = *commands.layout;
    uint32_t count = commands.max_count;
    if (commands.count)
-      count = std::min(count, load<uint32_t>(commands.count));
+      count = std::min(count, read_memory<uint32_t>(commands.count));
    if (layout.bytes > commands.bytes)
       return 0;
    if (layout.stride > 0)
@@ -86,11 +78,11 @@ bool run_sequences(Queue *queue, const GeneratedCommands &commands)
    const uint32_t count = sequence_count(commands);
    for (uint32_t s = 0; s < count; s++) {
       const uint8_t *sequence = commands.sequences + uint64_t(s) * layout.stride;
-      const auto size = load<VkDispatchIndirectCommand>(sequence + layout.dispatch);
-      if (size.x == 0 || size.y == 0 || size.z == 0)
+      if (!read_size(sequence + layout.dispatch, &state))
          continue;
       const cpu::FutureProgram *program =
-         commands.set ? elements.find(load<uint32_t>(sequence + layout.element)) : commands.program;
+         commands.set ? elements.find(read_memory<uint32_t>(sequence + layout.element))
+                      : commands.program;
       if (!program)
          continue;
       for (uint32_t p = 0; p < layout.push_count; p++) {
@@ -100,9 +92,6 @@ bool run_sequences(Queue *queue, const GeneratedCommands &commands)
          else
             memcpy(push_constants + push.to, sequence + push.from, push.size);
       }
-      state.num_workgroups[0] = size.x;
-      state.num_workgroups[1] = size.y;
-      state.num_workgroups[2] = size.z;
       if (!dispatch_now(queue, *program, state))
          return false;
    }

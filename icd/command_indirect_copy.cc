@@ -24,11 +24,8 @@ struct IndirectCopy : Command {
    template <typename Region, typename F>
    void for_each(F f) const
    {
-      for (uint32_t i = 0; i < count; i++) {
-         Region region;
-         memcpy(&region, regions + i * stride, sizeof(region));
-         f(region);
-      }
+      for (uint32_t i = 0; i < count; i++)
+         f(read_memory<Region>(regions + i * stride));
    }
 };
 

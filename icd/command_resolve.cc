@@ -70,10 +70,6 @@ void record_resolve(CommandBuffer *cmd, const Image &from, const Image &to,
    };
 }
 
-} // namespace
-
-namespace {
-
 void run_in_rows(const Resolve &resolve)
 {
    for (uint32_t layer = 0; layer < resolve.layers; layer++) {

@@ -386,6 +386,22 @@ VkPipeline IcdTest::make_pipeline(const std::string &glsl, const PipelineRecipe 
    return pipeline;
 }
 
+VkBufferView IcdTest::make_texel_view(VkBuffer buffer, VkFormat format, VkDeviceSize offset,
+                                      VkDeviceSize range)
+{
+   const VkBufferViewCreateInfo info = {
+      .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+      .buffer = buffer,
+      .format = format,
+      .offset = offset,
+      .range = range,
+   };
+   VkBufferView view = VK_NULL_HANDLE;
+   EXPECT_VK(vkCreateBufferView(device, &info, nullptr, &view));
+   clean_up.push_back([this, view] { vkDestroyBufferView(device, view, nullptr); });
+   return view;
+}
+
 VkQueryPool IcdTest::make_query_pool(VkQueryType type, uint32_t count,
                                      VkQueryPipelineStatisticFlags statistics)
 {

@@ -99,6 +99,7 @@ protected:
    VkPipeline make_pipeline(const std::string &glsl, const PipelineRecipe &recipe,
                             VkPipelineLayout layout);
 
+   VkBufferView make_texel_view(VkBuffer, VkFormat, VkDeviceSize offset, VkDeviceSize range);
    VkQueryPool make_query_pool(VkQueryType, uint32_t count, VkQueryPipelineStatisticFlags = 0);
    VkSemaphore make_timeline(uint64_t value = 0);
 

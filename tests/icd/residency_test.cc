@@ -34,22 +34,6 @@ constexpr const char *call_sparse = "sparse(at, more, dx, dy)";
 
 class ResidencyTest : public SparseTest {
 protected:
-   VkBufferView make_texel_view(VkBuffer buffer, VkFormat format, VkDeviceSize offset,
-                                VkDeviceSize range)
-   {
-      const VkBufferViewCreateInfo info = {
-         .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
-         .buffer = buffer,
-         .format = format,
-         .offset = offset,
-         .range = range,
-      };
-      VkBufferView view = VK_NULL_HANDLE;
-      EXPECT_VK(vkCreateBufferView(device, &info, nullptr, &view));
-      clean_up.push_back([this, view] { vkDestroyBufferView(device, view, nullptr); });
-      return view;
-   }
-
    /// Binds random pages of the buffer to memory that is filled with 9, and unbinds others.
    void bind_at_random(VkBuffer buffer, const Memory &memory, std::vector<bool> *bound)
    {

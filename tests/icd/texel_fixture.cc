@@ -142,17 +142,7 @@ TestBuffer TexelTest::make_random_buffer(VkDeviceSize size)
 VkBufferView TexelTest::make_view(const TestBuffer &buffer, VkFormat format, VkDeviceSize offset,
                                   VkDeviceSize range)
 {
-   const VkBufferViewCreateInfo info = {
-      .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
-      .buffer = buffer.handle,
-      .format = format,
-      .offset = offset,
-      .range = range,
-   };
-   VkBufferView view = VK_NULL_HANDLE;
-   EXPECT_VK(vkCreateBufferView(device, &info, nullptr, &view));
-   clean_up.push_back([this, view] { vkDestroyBufferView(device, view, nullptr); });
-   return view;
+   return make_texel_view(buffer.handle, format, offset, range);
 }
 
 void TexelTest::write_texels(VkDescriptorSet set, uint32_t binding, VkDescriptorType type,

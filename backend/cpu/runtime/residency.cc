@@ -30,9 +30,12 @@ public:
       }
    }
 
+   /// Keeps the ranges as they are.
+   std::shared_lock<std::shared_mutex> hold() const { return std::shared_lock(mutex); }
+
+   /// While the ranges are held.
    bool overlaps(uint64_t start, uint64_t end) const
    {
-      const std::shared_lock lock(mutex);
       const auto behind = ends.lower_bound(end);
       return behind != ends.begin() && std::prev(behind)->second > start;
    }
@@ -80,11 +83,13 @@ bool mark_bound(uint64_t start, uint64_t size)
 
 void find_residency(uint64_t active, uint32_t lanes, const uint32_t *operands, uint32_t *results)
 {
+   const UnboundRanges &ranges = unbound();
+   const auto held = ranges.hold();
    for (; active; active &= active - 1) {
       const auto lane = uint32_t(std::countr_zero(active));
       const auto operand = [&](uint32_t number) { return operands[number * lanes + lane]; };
       const uint64_t start = operand(0) | uint64_t(operand(1)) << 32;
-      results[lane] = !unbound().overlaps(start, start + operand(2));
+      results[lane] = !ranges.overlaps(start, start + operand(2));
    }
 }
 

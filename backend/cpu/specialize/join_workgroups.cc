@@ -270,8 +270,8 @@ Candidate candidate_of(const nir_shader *shader,
 /// Writes the values of the further workgroups.
 class Joiner {
 public:
-   Joiner(nir_function_impl *impl, uint32_t count)
-       : impl(impl), b(nir_builder_create(impl)), dependences(impl)
+   Joiner(nir_function_impl *impl, uint32_t count, const Dependences &dependences)
+       : impl(impl), b(nir_builder_create(impl)), dependences(dependences)
    {
       while (copies.size() + 1 < count)
          copies.emplace_back(_mesa_pointer_hash_table_create(nullptr));
@@ -365,7 +365,7 @@ private:
 
    nir_function_impl *const impl;
    nir_builder b;
-   const Dependences dependences;
+   const Dependences &dependences;
    std::vector<Copies> copies; ///< of each further workgroup
    std::vector<PhiCopy> phis;
 };
@@ -396,7 +396,7 @@ bool join_workgroups(nir_shader *shader, uint32_t max_sums)
       nir_metadata_preserve(impl, nir_metadata_all);
       return false;
    }
-   Joiner(impl, count).run();
+   Joiner(impl, count, candidate.dependences).run();
    set_workgroups_per_kernel(shader, count);
    nir_metadata_preserve(impl, nir_metadata_control_flow);
    return true;
