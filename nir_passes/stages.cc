@@ -4,6 +4,7 @@
 #include "nir_passes/stages.h"
 
 #include "nir_passes/front_end/spirv_words.h"
+#include "nir_passes/images/opt_quotient_factors.h"
 #include "nir_passes/loops/unroll_matrix_arrays.h"
 #include "nir_passes/matrices/cmat_callee.h"
 #include "nir_passes/matrices/cmat_intrinsics.h"
@@ -354,6 +355,7 @@ void optimize(PassRunner &run, bool unroll_tiles)
 
 void optimize_late(PassRunner &run)
 {
+   RUN(run, opt_quotient_factors);
    for (unsigned round = 0; round < max_rounds; ++round) {
       if (!REPEAT(run, nir_opt_algebraic_late))
          break;

@@ -68,20 +68,25 @@ unsigned filtered_dimensions(const ImageShape &shape)
    return shape.dim == GLSL_SAMPLER_DIM_1D ? 1 : shape.dim == GLSL_SAMPLER_DIM_3D ? 3 : 2;
 }
 
-/// The components of a texel that is inside.
-nir_def *load_plain_texel(nir_builder *b, const Descriptor &image, enum pipe_format pipe_format,
-                          nir_def *offset)
+/// The units of texels that follow each other.
+nir_def *load_plain_texels(nir_builder *b, const Descriptor &image, const TexelUnits &units,
+                           nir_def *offset, unsigned texels)
 {
-   const TexelFormat format = *texel_format(pipe_format);
-   const TexelUnits units = units_of(format.texel_bytes);
    nir_def *v = _nir_build_load_ssbo(
-      b, units.count, units.bytes * 8, image.buffer, offset,
+      b, units.count * texels, units.bytes * 8, image.buffer, offset,
       {._ = 0, .access = reads_only, .align_mul = units.bytes, .align_offset = 0});
-   nir_def *words = nir_pad_vector_imm_int(b, nir_u2u32(b, v), 0, 4);
+   return nir_u2u32(b, v);
+}
+
+/// Four components.
+nir_def *unpack_plain_texel(nir_builder *b, const TexelFormat &format, nir_def *units,
+                            nir_alu_type type)
+{
+   nir_def *words = nir_pad_vector_imm_int(b, units, 0, 4);
    TexelWords texel;
    for (unsigned k = 0; k < texel.size(); ++k)
       texel[k] = nir_channel(b, words, k);
-   return unpack_texel(b, constant_format(b, format), texel, nir_type_float32);
+   return unpack_texel(b, constant_format(b, format), texel, type);
 }
 
 class PlainSampling {
@@ -211,17 +216,78 @@ nir_def *interpolate(nir_builder *b, const PlainPlace &place, std::vector<nir_de
    return texels[0];
 }
 
+/// The texels of a filter, as they are in memory.
+std::vector<nir_def *> load_corners(nir_builder *b, const SampledImage &image,
+                                    const PlainPlace &place, const TexelFormat &format)
+{
+   const TexelUnits units = units_of(format.texel_bytes);
+   const unsigned corners = 1u << place.neighbours.size();
+   std::vector<nir_def *> texels;
+   for (unsigned corner = 0; corner < corners; ++corner)
+      texels.push_back(load_plain_texels(b, image.descriptor, units,
+                                         corner_offset(b, place, corner, format.texel_bytes), 1));
+   return texels;
+}
+
+/// The same by accesses of two words, which hold both neighbours of a row. Look-ups in a table are
+/// in no order, so that every access goes from invocation to invocation; this halves their number.
+std::vector<nir_def *> load_pairs(nir_builder *b, const SampledImage &image,
+                                  const PlainPlace &place, const TexelFormat &format)
+{
+   const auto [first, second] = place.neighbours[0].offsets;
+   nir_def *width = load_width(b, image.descriptor);
+   /* The last texel of a row is the second of its pair. */
+   nir_def *pair = nir_imin(b, first, nir_iadd_imm(b, width, -2));
+   PlainPlace pairs = place;
+   pairs.neighbours[0].offsets[0] = pair;
+   nir_def *first_is_low = nir_ieq(b, first, pair), *second_is_low = nir_ieq(b, second, pair);
+   std::vector<nir_def *> texels;
+   for (unsigned corner = 0; corner < 1u << place.neighbours.size(); corner += 2) {
+      nir_def *both =
+         load_plain_texels(b, image.descriptor, units_of(format.texel_bytes),
+                           corner_offset(b, pairs, corner, format.texel_bytes), 2);
+      nir_def *low = nir_channel(b, both, 0), *high = nir_channel(b, both, 1);
+      texels.push_back(nir_bcsel(b, first_is_low, low, high));
+      texels.push_back(nir_bcsel(b, second_is_low, low, high));
+   }
+   return texels;
+}
+
+/// Whether the neighbours of a row lie in two words. At the end of a row that repeats, they do not.
+nir_def *are_pairs(nir_builder *b, const SampledImage &image, const PlainPlace &place)
+{
+   const auto [first, second] = place.neighbours[0].offsets;
+   return nir_iand(b, nir_ult_imm(b, nir_isub(b, second, first), 2),
+                   nir_ige_imm(b, load_width(b, image.descriptor), 2));
+}
+
 nir_def *filter_texels(nir_builder *b, const SampledImage &image, const PlainPlace &place,
                        enum pipe_format pipe_format)
 {
    const TexelFormat format = *texel_format(pipe_format);
    std::vector<nir_def *> texels;
-   for (unsigned corner = 0; corner < 1u << place.neighbours.size(); ++corner) {
-      texels.push_back(load_plain_texel(b, image.descriptor, pipe_format,
-                                        corner_offset(b, place, corner, format.texel_bytes)));
+   if (image.shape.dim == GLSL_SAMPLER_DIM_3D && format.texel_bytes == 4) {
+      const auto words = [&](const std::vector<nir_def *> &corners) {
+         return nir_vec(b, const_cast<nir_def **>(corners.data()), corners.size());
+      };
+      nir_def *corners = choose(
+         b, are_pairs(b, image, place), [&] { return words(load_pairs(b, image, place, format)); },
+         [&] { return words(load_corners(b, image, place, format)); });
+      for (unsigned corner = 0; corner < corners->num_components; ++corner)
+         texels.push_back(nir_channel(b, corners, corner));
+   } else {
+      texels = load_corners(b, image, place, format);
    }
-   const bool may_be_infinite = format.numbers == TexelNumbers::floating;
-   return may_be_infinite ? weigh(b, place, texels) : interpolate(b, place, std::move(texels));
+   if (format.numbers == TexelNumbers::floating) {
+      for (nir_def *&texel : texels)
+         texel = unpack_plain_texel(b, format, texel, nir_type_float32);
+      return weigh(b, place, texels); /* they may be infinite */
+   }
+   /* The mean of the integers is divided, instead of each texel. */
+   for (nir_def *&texel : texels)
+      texel = nir_u2f32(b, unpack_plain_texel(b, format, texel, nir_type_uint32));
+   const double largest = (1u << format.fields[0].bits) - 1;
+   return nir_fmul_imm(b, interpolate(b, place, std::move(texels)), 1 / largest);
 }
 
 } // namespace
@@ -268,8 +334,10 @@ nir_def *sample_plainly(nir_builder *b, const SampledImage &image, const PlainPl
    const FormatValues format = load_format(b, image.descriptor);
    const auto filtered = [&](enum pipe_format f) { return filter_texels(b, image, place, f); };
    const auto nearest = [&](enum pipe_format f) {
-      return load_plain_texel(b, image.descriptor, f,
-                              corner_offset(b, place, 0, texel_format(f)->texel_bytes));
+      const TexelFormat texel = *texel_format(f);
+      nir_def *units = load_plain_texels(b, image.descriptor, units_of(texel.texel_bytes),
+                                         corner_offset(b, place, 0, texel.texel_bytes), 1);
+      return unpack_plain_texel(b, texel, units, nir_type_float32);
    };
    return choose(
       b, place.is_linear, [&] { return for_format(b, format, filtered); },

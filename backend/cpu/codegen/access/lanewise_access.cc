@@ -10,6 +10,9 @@
 
 #include <llvm/Support/FormatVariadic.h>
 
+#include <algorithm>
+#include <bit>
+
 namespace weft::cpu {
 
 using llvm::Value;
@@ -133,12 +136,11 @@ Value *StridedAccess::lane_pointer(const LanewiseAccess &access, Value *all_offs
    return pointer_to(t, access.region, b.CreateLoad(type, b.CreateGEP(type, all_offsets, lane)));
 }
 
-/// Emits a loop over all lanes, a few per iteration: code for each lane would take longer to
+/// Emits a loop over all lanes, `at_once` per iteration: code for each lane would take longer to
 /// compile than most shaders.
 template <typename Use>
-void StridedAccess::for_each_lane(Use use)
+void StridedAccess::for_each_group(unsigned at_once, Use use)
 {
-   constexpr unsigned at_once = 8; // the smallest subgroup
    llvm::BasicBlock *before = b.GetInsertBlock();
    llvm::Function *function = before->getParent();
    auto *loop = llvm::BasicBlock::Create(t.context, "lanes", function),
@@ -147,8 +149,7 @@ void StridedAccess::for_each_lane(Use use)
    b.SetInsertPoint(loop);
    llvm::PHINode *first = b.CreatePHI(b.getInt64Ty(), 2);
    first->addIncoming(b.getInt64(0), before);
-   for (unsigned i = 0; i < at_once; i++)
-      use(b.CreateNUWAdd(first, b.getInt64(i)));
+   use(first);
    Value *next = b.CreateNUWAdd(first, b.getInt64(at_once));
    first->addIncoming(next, loop);
    b.CreateCondBr(b.CreateICmpULT(next, b.getInt64(t.W)), loop, after);
@@ -161,17 +162,27 @@ Value *StridedAccess::lane_element(const LanewiseAccess &access, Value *lane)
    return b.CreateGEP(b.getInt8Ty(), access.data, b.CreateNUWMul(lane, b.getInt64(element())));
 }
 
-/// Inactive lanes load an arbitrary value.
+/// Inactive lanes load an arbitrary value. The elements of a few lanes are stored as one vector, if
+/// their size is a power of two: the caller loads vectors, which would wait for smaller stores to
+/// leave the store buffer.
 void StridedAccess::gather(const LanewiseAccess &access, Value *safe_offsets)
 {
+   constexpr unsigned register_bytes = 64;
+   const unsigned at_once =
+      std::has_single_bit(element()) ? std::clamp(register_bytes / element(), 1u, t.W) : 1;
+   llvm::Type *type = b.getIntNTy(element() * 8);
    Value *safe = t.variable(offsets->getType());
    b.CreateStore(safe_offsets, safe);
-   for_each_lane([&](Value *lane) {
-      // load() would mark this invariant, but the function also serves loads that are not.
-      Value *loaded =
-         b.CreateAlignedLoad(vector_type(components()), lane_pointer(access, safe, lane),
-                             llvm::Align(1), plan.access.is_volatile);
-      b.CreateAlignedStore(loaded, lane_element(access, lane), llvm::Align(1));
+   for_each_group(at_once, [&](Value *first) {
+      Value *loaded = llvm::PoisonValue::get(llvm::FixedVectorType::get(type, at_once));
+      for (unsigned i = 0; i < at_once; i++) {
+         Value *lane = b.CreateNUWAdd(first, b.getInt64(i));
+         // load() would mark this invariant, but the function also serves loads that are not.
+         Value *own = b.CreateAlignedLoad(type, lane_pointer(access, safe, lane), llvm::Align(1),
+                                          plan.access.is_volatile);
+         loaded = b.CreateInsertElement(loaded, own, uint64_t(i));
+      }
+      b.CreateAlignedStore(loaded, lane_element(access, first), llvm::Align(1));
    });
 }
 

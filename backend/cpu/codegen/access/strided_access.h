@@ -95,7 +95,7 @@ struct StridedAccess {
    llvm::Value *lane_pointer(const LanewiseAccess &, llvm::Value *all_offsets, llvm::Value *lane);
    llvm::Value *lane_element(const LanewiseAccess &, llvm::Value *lane);
    template <typename Use>
-   void for_each_lane(Use use);
+   void for_each_group(unsigned at_once, Use use);
    void access_rows(bool stores, const LanewiseAccess &, llvm::Value *active,
                     llvm::Value *all_offsets);
    llvm::Value *offsets_of_rows(const LanewiseAccess &, const AccessPlan &rows);
