@@ -5,9 +5,9 @@
 
 #include "icd/buffer.h"
 #include "icd/command_buffer.h"
+#include "icd/repeat_bytes.h"
 #include "weft_entrypoints.h"
 
-#include <algorithm>
 #include <cstring>
 
 using namespace weft;
@@ -54,7 +54,7 @@ bool run_copy(Queue *, const Command *command)
 bool run_fill(Queue *, const Command *command)
 {
    auto *fill = static_cast<const FillBuffer *>(command);
-   std::fill_n(reinterpret_cast<uint32_t *>(fill->dst), fill->words, fill->value);
+   repeat_bytes(fill->dst, fill->words * sizeof(uint32_t), &fill->value, sizeof(fill->value));
    return true;
 }
 

@@ -3,6 +3,8 @@
 
 #include "icd/image_box.h"
 
+#include "icd/repeat_bytes.h"
+
 #include <algorithm>
 #include <cstring>
 #include <initializer_list>
@@ -105,9 +107,7 @@ void clear_box(const BoxPlace &place, const Box &box, const TexelBytes &texel, u
    }
    for (uint32_t slice = 0; slice < box.slices; slice++) {
       uint8_t *first = place.row(slice, 0);
-      memcpy(first, texel.data(), texel_bytes);
-      for (uint64_t filled = texel_bytes; filled < box.row_bytes; filled *= 2)
-         memcpy(first + filled, first, std::min(filled, box.row_bytes - filled));
+      repeat_bytes(first, box.row_bytes, texel.data(), texel_bytes);
       for (uint32_t row = 1; row < box.rows; row++)
          memcpy(place.row(slice, row), first, box.row_bytes);
    }

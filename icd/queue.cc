@@ -91,6 +91,11 @@ Submission *copy_submission(const vk_queue_submit *submit)
    return submission;
 }
 
+bool bind_all(const Submission *submission)
+{
+   return std::all_of(submission->binds, submission->binds + submission->bind_count, bind_sparse);
+}
+
 /// The runtime's hook: vkQueueSubmit calls it; it passes the work to the queue's thread.
 VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
 {
@@ -113,6 +118,10 @@ VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
          destroy_submission(submission);
          return VK_ERROR_DEVICE_LOST;
       }
+      // Binds that wait for nothing take effect here: a program that gives up may free their memory
+      // before the thread runs. If the kernel refuses one, the thread reports it.
+      if (submission->wait_count == 0 && !queue->activity().works && bind_all(submission))
+         submission->bind_count = 0;
       *queue->last_link = submission;
       queue->last_link = &submission->next;
       queue->activity().works = true;
@@ -146,7 +155,7 @@ bool run_submission(Queue *queue, const Submission *submission)
 {
    if (!wait_for_semaphores(queue, submission))
       return false;
-   if (!std::all_of(submission->binds, submission->binds + submission->bind_count, bind_sparse)) {
+   if (!bind_all(submission)) {
       queue->failure = "the kernel refused the mapping of sparse memory";
       return false;
    }

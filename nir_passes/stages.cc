@@ -4,7 +4,6 @@
 #include "nir_passes/stages.h"
 
 #include "nir_passes/front_end/spirv_words.h"
-#include "nir_passes/images/opt_quotient_factors.h"
 #include "nir_passes/loops/unroll_matrix_arrays.h"
 #include "nir_passes/matrices/cmat_callee.h"
 #include "nir_passes/matrices/cmat_intrinsics.h"
@@ -30,6 +29,7 @@
 #include "nir_passes/memory/opt_array_copies.h"
 #include "nir_passes/memory/opt_constant_arrays.h"
 #include "nir_passes/memory/opt_copied_arrays.h"
+#include "nir_passes/opt_quotient_factors.h"
 #include "nir_passes/shader_limits.h"
 
 #include "compiler/spirv/spirv.h"

@@ -243,9 +243,8 @@ std::vector<nir_def *> load_pairs(nir_builder *b, const SampledImage &image,
    nir_def *first_is_low = nir_ieq(b, first, pair), *second_is_low = nir_ieq(b, second, pair);
    std::vector<nir_def *> texels;
    for (unsigned corner = 0; corner < 1u << place.neighbours.size(); corner += 2) {
-      nir_def *both =
-         load_plain_texels(b, image.descriptor, units_of(format.texel_bytes),
-                           corner_offset(b, pairs, corner, format.texel_bytes), 2);
+      nir_def *both = load_plain_texels(b, image.descriptor, units_of(format.texel_bytes),
+                                        corner_offset(b, pairs, corner, format.texel_bytes), 2);
       nir_def *low = nir_channel(b, both, 0), *high = nir_channel(b, both, 1);
       texels.push_back(nir_bcsel(b, first_is_low, low, high));
       texels.push_back(nir_bcsel(b, second_is_low, low, high));

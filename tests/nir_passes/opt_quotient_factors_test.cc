@@ -3,7 +3,7 @@
 
 /// Divisions by constants move into the constant factors of products.
 
-#include "nir_passes/images/opt_quotient_factors.h"
+#include "nir_passes/opt_quotient_factors.h"
 
 #include "tests/nir_passes/shaders.h"
 

@@ -163,8 +163,8 @@ Value *StridedAccess::lane_element(const LanewiseAccess &access, Value *lane)
 }
 
 /// Inactive lanes load an arbitrary value. The elements of a few lanes are stored as one vector, if
-/// their size is a power of two: the caller loads vectors, which would wait for smaller stores to
-/// leave the store buffer.
+/// their size is a power of two. The caller loads vectors, and such a load waits until smaller
+/// stores have left the store buffer.
 void StridedAccess::gather(const LanewiseAccess &access, Value *safe_offsets)
 {
    constexpr unsigned register_bytes = 64;

@@ -32,12 +32,11 @@ constexpr IsaWord words[] = {
 /// The first pass shortens constant vectors in memory; the loads then widen them on the shuffle
 /// ports, which shaders keep busy. That costs 4 % of the time for a token of q4_K_M. The second
 /// pass moves mask arithmetic out of general registers. It takes 2 % of the compile time and finds
-/// no such arithmetic in Weft's code. The third pass moves instructions behind the branches of later
-/// accesses, towards their users. The operands of a whole sum then live at once and are spilled: a
+/// no such arithmetic in Weft's code. The third pass moves instructions towards their users, behind
+/// the branches of later accesses. The operands of a whole sum then live at once and are spilled: a
 /// convolution of 25 texels takes 1.7 times as long, a token of q4_0 1.08 times.
-constexpr std::string_view dropped_passes[] = {"X86 Fixup Vector Constants",
-                                               "X86 Domain Reassignment Pass",
-                                               "Machine code sinking"};
+constexpr std::string_view dropped_passes[] = {
+   "X86 Fixup Vector Constants", "X86 Domain Reassignment Pass", "Machine code sinking"};
 
 struct Leaf {
    uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-#include "nir_passes/images/opt_quotient_factors.h"
+#include "nir_passes/opt_quotient_factors.h"
 
 #include "compiler/nir/nir_builder.h"
 

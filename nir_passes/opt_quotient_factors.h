@@ -7,9 +7,8 @@
 
 namespace weft {
 
-/// A factor x ÷ c of a product with d becomes x, and d becomes d ÷ c: of (x ÷ c) × d, and of the
-/// same product in a multiply-add. c and d are constants of 32 bits, and c is at least 1. So filters
-/// scale the normalized numbers of texels by their weights alone.
+/// (x ÷ c) × d becomes x × (d ÷ c), also in a multiply-add. c and d are constants of 32 bits, and c
+/// is at least 1. So filters multiply the integers of normalized texels by constants only.
 ///
 /// One rounded constant replaces one rounded quotient, so the result is as precise. Exact
 /// instructions (NoContraction) stay, and so do products whose new constant is not a normal number.
