@@ -15,9 +15,27 @@
 #include "backend/cpu/codegen/vectors/packed_values.h"
 #include "backend/cpu/host/instructions.h"
 
+#include <algorithm>
+
 namespace weft::cpu {
 
 using llvm::Value;
+
+namespace {
+
+/// One register with the largest of the corresponding lanes of all registers: one comparison then
+/// serves all lanes.
+Value *largest_lanes(Translator &t, Value *numbers)
+{
+   const unsigned lanes = std::min(t.W, t.options.target.vector_bits / 32);
+   Value *largest = elements_of(t, numbers, 0, lanes);
+   for (unsigned l = lanes; l < t.W; l += lanes)
+      largest = t.b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, largest,
+                                          elements_of(t, numbers, l, lanes));
+   return largest;
+}
+
+} // namespace
 
 /// The number of each lane's word in its window. Lanes of other windows have larger numbers.
 Value *StridedAccess::window_index()
@@ -35,15 +53,21 @@ Value *StridedAccess::window_index()
 void StridedAccess::require_windows(BranchCondition &condition, Value *index)
 {
    const unsigned words = t.options.target.vector_bits / 32;
-   Value *inside = b.CreateICmpULT(index, t.splat(b.getInt32(words)));
+   const auto require_at_most = [&](Value *numbers, Value *limit) {
+      Value *largest = largest_lanes(t, numbers);
+      const unsigned lanes =
+         llvm::cast<llvm::FixedVectorType>(largest->getType())->getNumElements();
+      Value *beyond = b.CreateICmpUGT(largest, b.CreateVectorSplat(lanes, limit));
+      condition.require(b.CreateIsNull(b.CreateBitCast(beyond, t.int_type(lanes))));
+   };
    if (region.size) {
       const OffsetLimit limit = offset_limit(t, region, words * window_word_bytes);
       condition.require(limit.any_fits);
-      inside = b.CreateAnd(inside, b.CreateICmpULE(offsets, t.splat(limit.last)));
+      require_at_most(offsets, limit.last);
    }
+   require_at_most(index, b.getInt32(words - 1));
    if (t.mask)
-      inside = b.CreateAnd(inside, t.mask);
-   condition.require(b.CreateNot(t.any(b.CreateNot(inside))));
+      condition.require(b.CreateNot(t.any(b.CreateNot(t.mask))));
 }
 
 Value *StridedAccess::load_windows(Value *index)
