@@ -260,6 +260,20 @@ nir_def *are_pairs(nir_builder *b, const SampledImage &image, const PlainPlace &
                    nir_ige_imm(b, load_width(b, image.descriptor), 2));
 }
 
+/// By the largest number of a format. The reciprocal in two parts gives the bits of a division for
+/// every integer, so that a filter of equal texels is the texel.
+nir_def *divide_mean(nir_builder *b, nir_def *mean, uint32_t largest)
+{
+   const double reciprocal = 1.0 / largest;
+   const auto high = float(reciprocal), low = float(reciprocal - double(high));
+   const bool was_exact = std::exchange(b->exact, true); /* or algebra adds the parts */
+   nir_def *rest = nir_fmul_imm(b, mean, low);
+   nir_def *quotient =
+      nir_ffma(b, mean, nir_replicate(b, nir_imm_float(b, high), mean->num_components), rest);
+   b->exact = was_exact;
+   return quotient;
+}
+
 nir_def *filter_texels(nir_builder *b, const SampledImage &image, const PlainPlace &place,
                        enum pipe_format pipe_format)
 {
@@ -285,8 +299,8 @@ nir_def *filter_texels(nir_builder *b, const SampledImage &image, const PlainPla
    /* The mean of the integers is divided, instead of each texel. */
    for (nir_def *&texel : texels)
       texel = nir_u2f32(b, unpack_plain_texel(b, format, texel, nir_type_uint32));
-   const double largest = (1u << format.fields[0].bits) - 1;
-   return nir_fmul_imm(b, interpolate(b, place, std::move(texels)), 1 / largest);
+   return divide_mean(b, interpolate(b, place, std::move(texels)),
+                      (1u << format.fields[0].bits) - 1);
 }
 
 } // namespace

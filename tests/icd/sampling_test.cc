@@ -213,6 +213,48 @@ TEST_F(SamplingTest, TexelsWithoutWeight)
    }
 }
 
+/// Every byte, in a row of its own, which is sampled between its texels.
+TEST_F(SamplingTest, MeansOfEqualTexelsAreTheTexel)
+{
+   constexpr uint32_t width = 3, rows = 256;
+   const char *glsl = R"(
+      layout(local_size_x = 64) in;
+      layout(binding = 0) uniform SAMPLER image;
+      layout(binding = 1) buffer Out { uint differences; };
+      void main()
+      {
+         int row = int(gl_GlobalInvocationID.x);
+         for (int i = 0; i < 50; i++) {
+            vec3 at = vec3(float(i * i) / 2500, (float(row) + 0.5) / 256, 0.5);
+            vec4 mean = textureLod(image, AT, 0), texel = texelFetch(image, TEXEL, 0);
+            if (mean != texel)
+               atomicAdd(differences, 1);
+         }
+      })";
+   std::vector<uint32_t> texels;
+   for (uint32_t i = 0; i < rows * width; ++i)
+      texels.push_back(i / width * 0x01010101);
+   for (const bool is_3d : {false, true}) {
+      const TestImage image = make_image({.format = VK_FORMAT_R8G8B8A8_UNORM,
+                                          .type = is_3d ? VK_IMAGE_TYPE_3D : VK_IMAGE_TYPE_2D,
+                                          .extent = {width, rows, 1},
+                                          .usage = VK_IMAGE_USAGE_SAMPLED_BIT});
+      fill(image, make_buffer(texels.size() * sizeof(texels[0]), texels.data()));
+      const std::string defined = is_3d ? "#define SAMPLER sampler3D\n#define AT at\n"
+                                          "#define TEXEL ivec3(0, row, 0)\n"
+                                        : "#define SAMPLER sampler2D\n#define AT at.xy\n"
+                                          "#define TEXEL ivec2(0, row)\n";
+      const TestBuffer out = make_buffer(4);
+      out.as<uint32_t>()[0] = 0;
+      run_with(defined + glsl,
+               make_image_view(image, is_3d ? VK_IMAGE_VIEW_TYPE_3D : VK_IMAGE_VIEW_TYPE_2D), out,
+               {rows / 64, 1, 1},
+               make_sampler({.magnified_linear = true, .minified_linear = true},
+                            VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK));
+      EXPECT_EQ(out.as<uint32_t>()[0], 0u) << (is_3d ? "3D" : "2D");
+   }
+}
+
 /// Means of normalized numbers stay in their range, although weights are rounded: in code for the
 /// usual samplers (repeat) and in code for all (mirror).
 TEST_F(SamplingTest, MeansOfNormalizedNumbersAreAtMostOne)
