@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// (x ÷ c) × d becomes x × (d ÷ c), also in a multiply-add. c and d are constants of 32 bits, and c
-/// is at least 1. So filters multiply the integers of normalized texels by constants only.
+/// (x ÷ c) × d becomes x × (d ÷ c), also in a multiply-add. c and d are constants of 32 bits, and
+/// c is at least 1. So filters multiply the integers of normalized texels by constants only.
 ///
 /// One rounded constant replaces one rounded quotient, so the result is as precise. Exact
 /// instructions (NoContraction) stay, and so do products whose new constant is not a normal number.

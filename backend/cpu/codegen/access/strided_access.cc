@@ -13,14 +13,10 @@ namespace weft::cpu {
 
 using llvm::Value;
 
-namespace {
-
 Value *are_all(Translator &t, Value *lane_bools)
 {
    return t.b.CreateNot(t.any(t.b.CreateNot(lane_bools)));
 }
-
-} // namespace
 
 Value *load_from(Translator &t, const Access &access, llvm::Type *type, Value *pointer)
 {

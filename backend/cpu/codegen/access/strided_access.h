@@ -106,6 +106,9 @@ struct StridedAccess {
    void store_lanewise(llvm::Value *all);
 };
 
+/// i1: whether every lane's bool is true.
+llvm::Value *are_all(Translator &, llvm::Value *lane_bools);
+
 /// A scalar or a vector, at any address.
 llvm::Value *load_from(Translator &, const Access &, llvm::Type *, llvm::Value *pointer);
 void store_to(Translator &, const Access &, llvm::Value *, llvm::Value *pointer);

@@ -67,7 +67,7 @@ void StridedAccess::require_windows(BranchCondition &condition, Value *index)
    }
    require_at_most(index, b.getInt32(words - 1));
    if (t.mask)
-      condition.require(b.CreateNot(t.any(b.CreateNot(t.mask))));
+      condition.require(are_all(t, t.mask));
 }
 
 Value *StridedAccess::load_windows(Value *index)
