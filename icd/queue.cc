@@ -32,11 +32,14 @@ void destroy_submission(Submission *submission)
    free(submission);
 }
 
-/// The runtime destroys temporary payloads, which a wait operation ends, after vkQueueSubmit.
+/// The runtime destroys temporary payloads, which a wait operation ends, after vkQueueSubmit. They
+/// are shared, or of sync files that have signaled.
 TimelineSync *keep_temporary(Submission *submission, const BinarySync &temporary)
 {
    TimelineSync *timeline = &submission->temporaries[submission->temporary_count++];
    init_timeline(timeline, temporary.timeline.shared);
+   timeline->own_value = temporary.timeline.own_value;
+   timeline->own_pending = temporary.timeline.own_pending;
    return timeline;
 }
 

@@ -5,6 +5,7 @@
 
 #include "icd/catching.h"
 #include "icd/device.h"
+#include "icd/sync_file.h"
 
 #include "vk_log.h"
 
@@ -188,6 +189,26 @@ VkResult export_binary(vk_device *device, vk_sync *sync, int *fd)
    return export_payload(device, &binary->timeline, PayloadKind::binary, binary->own_point, fd);
 }
 
+/// Work of other drivers signals a sync file in finite time, so the import may wait for it.
+VkResult import_sync_file(vk_device *device, vk_sync *sync, int fd)
+{
+   if (!is_sync_file(fd) || !wait_until_readable(fd))
+      return vk_errorf(device, VK_ERROR_INVALID_EXTERNAL_HANDLE,
+                       "the file descriptor is no sync file");
+   return signal_binary(device, sync, 0);
+}
+
+/// Only the kernel's drivers make sync files. In place of one that has signaled, Vulkan allows -1,
+/// so the export waits for the signal operation, which is submitted already.
+VkResult export_sync_file(vk_device *device, vk_sync *sync, int *fd)
+{
+   if (vk_sync_wait(device, sync, 0, VK_SYNC_WAIT_PENDING, 0) == VK_TIMEOUT)
+      return vk_errorf(device, VK_ERROR_INVALID_EXTERNAL_HANDLE,
+                       "no submitted operation signals the payload");
+   *fd = -1;
+   return vk_sync_wait(device, sync, 0, VK_SYNC_WAIT_COMPLETE, UINT64_MAX);
+}
+
 constexpr int common_features = VK_SYNC_FEATURE_GPU_WAIT | VK_SYNC_FEATURE_CPU_WAIT |
                                 VK_SYNC_FEATURE_CPU_SIGNAL | VK_SYNC_FEATURE_WAIT_ANY |
                                 VK_SYNC_FEATURE_WAIT_PENDING;
@@ -221,6 +242,8 @@ vk_sync_type make_binary_sync_type()
    type.wait_many = wait_many_binary;
    type.import_opaque_fd = import_binary;
    type.export_opaque_fd = export_binary;
+   type.import_sync_file = import_sync_file;
+   type.export_sync_file = export_sync_file;
    return type;
 }
 

@@ -6,12 +6,15 @@
 
 #include "tests/icd/fixture.h"
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
 #include <spawn.h>
 #include <string>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 namespace weft::icd_test {
@@ -20,13 +23,17 @@ namespace {
 
 constexpr auto semaphore_fd = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
 constexpr auto fence_fd = VK_EXTERNAL_FENCE_HANDLE_TYPE_OPAQUE_FD_BIT;
+constexpr auto semaphore_sync_fd = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT;
+constexpr auto fence_sync_fd = VK_EXTERNAL_FENCE_HANDLE_TYPE_SYNC_FD_BIT;
 constexpr const char *fd_variable = "WEFT_TEST_PAYLOAD";
 
 VkSemaphore make_semaphore(VkDevice device, std::vector<std::function<void()>> &clean_up,
                            VkSemaphoreType type, bool exportable, uint64_t initial = 0)
 {
-   const VkExportSemaphoreCreateInfo exported = {
-      .sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO, .handleTypes = semaphore_fd};
+   VkExportSemaphoreCreateInfo exported = {.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
+                                           .handleTypes = semaphore_fd};
+   if (type == VK_SEMAPHORE_TYPE_BINARY)
+      exported.handleTypes |= semaphore_sync_fd;
    const VkSemaphoreTypeCreateInfo type_info = {.sType =
                                                    VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                                 .pNext = exportable ? &exported : nullptr,
@@ -44,7 +51,7 @@ VkFence make_fence(VkDevice device, std::vector<std::function<void()>> &clean_up
                    VkFenceCreateFlags flags = 0)
 {
    const VkExportFenceCreateInfo exported = {.sType = VK_STRUCTURE_TYPE_EXPORT_FENCE_CREATE_INFO,
-                                             .handleTypes = fence_fd};
+                                             .handleTypes = fence_fd | fence_sync_fd};
    const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO,
                                    .pNext = exportable ? &exported : nullptr,
                                    .flags = flags};
@@ -60,41 +67,48 @@ F function(VkDevice device, const char *name)
    return reinterpret_cast<F>(vkGetDeviceProcAddr(device, name));
 }
 
-int export_fd(VkDevice device, VkSemaphore semaphore)
+VkResult get_fd(VkDevice device, VkSemaphore semaphore, int *fd,
+                VkExternalSemaphoreHandleTypeFlagBits type = semaphore_fd)
 {
    const VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
                                          .semaphore = semaphore,
-                                         .handleType = semaphore_fd};
-   int fd = -1;
-   EXPECT_VK(function<PFN_vkGetSemaphoreFdKHR>(device, "vkGetSemaphoreFdKHR")(device, &info, &fd));
-   return fd;
+                                         .handleType = type};
+   return function<PFN_vkGetSemaphoreFdKHR>(device, "vkGetSemaphoreFdKHR")(device, &info, fd);
 }
 
-int export_fd(VkDevice device, VkFence fence)
+VkResult get_fd(VkDevice device, VkFence fence, int *fd,
+                VkExternalFenceHandleTypeFlagBits type = fence_fd)
 {
    const VkFenceGetFdInfoKHR info = {
-      .sType = VK_STRUCTURE_TYPE_FENCE_GET_FD_INFO_KHR, .fence = fence, .handleType = fence_fd};
+      .sType = VK_STRUCTURE_TYPE_FENCE_GET_FD_INFO_KHR, .fence = fence, .handleType = type};
+   return function<PFN_vkGetFenceFdKHR>(device, "vkGetFenceFdKHR")(device, &info, fd);
+}
+
+int export_fd(VkDevice device, auto object)
+{
    int fd = -1;
-   EXPECT_VK(function<PFN_vkGetFenceFdKHR>(device, "vkGetFenceFdKHR")(device, &info, &fd));
+   EXPECT_VK(get_fd(device, object, &fd));
    return fd;
 }
 
-VkResult import_fd(VkDevice device, VkSemaphore semaphore, int fd, VkSemaphoreImportFlags flags = 0)
+VkResult import_fd(VkDevice device, VkSemaphore semaphore, int fd, VkSemaphoreImportFlags flags = 0,
+                   VkExternalSemaphoreHandleTypeFlagBits type = semaphore_fd)
 {
    const VkImportSemaphoreFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_FD_INFO_KHR,
                                             .semaphore = semaphore,
                                             .flags = flags,
-                                            .handleType = semaphore_fd,
+                                            .handleType = type,
                                             .fd = fd};
    return function<PFN_vkImportSemaphoreFdKHR>(device, "vkImportSemaphoreFdKHR")(device, &info);
 }
 
-VkResult import_fd(VkDevice device, VkFence fence, int fd, VkFenceImportFlags flags = 0)
+VkResult import_fd(VkDevice device, VkFence fence, int fd, VkFenceImportFlags flags = 0,
+                   VkExternalFenceHandleTypeFlagBits type = fence_fd)
 {
    const VkImportFenceFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_IMPORT_FENCE_FD_INFO_KHR,
                                         .fence = fence,
                                         .flags = flags,
-                                        .handleType = fence_fd,
+                                        .handleType = type,
                                         .fd = fd};
    return function<PFN_vkImportFenceFdKHR>(device, "vkImportFenceFdKHR")(device, &info);
 }
@@ -157,9 +171,10 @@ protected:
    }
 };
 
-TEST_F(ExternalSyncTest, OpaqueFilesOfEachKind)
+/// Timelines have no sync files.
+TEST_F(ExternalSyncTest, FilesOfEachKind)
 {
-   constexpr auto both =
+   constexpr VkExternalSemaphoreFeatureFlags both =
       VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT;
    for (VkSemaphoreType type : {VK_SEMAPHORE_TYPE_BINARY, VK_SEMAPHORE_TYPE_TIMELINE}) {
       const VkSemaphoreTypeCreateInfo type_info = {
@@ -170,23 +185,29 @@ TEST_F(ExternalSyncTest, OpaqueFilesOfEachKind)
          .handleType = semaphore_fd};
       VkExternalSemaphoreProperties properties = {
          .sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
-      vkGetPhysicalDeviceExternalSemaphoreProperties(physical, &info, &properties);
-      EXPECT_EQ(properties.externalSemaphoreFeatures, VkExternalSemaphoreFeatureFlags(both));
-      EXPECT_EQ(properties.compatibleHandleTypes, VkExternalSemaphoreHandleTypeFlags(semaphore_fd));
-      info.handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT;
-      vkGetPhysicalDeviceExternalSemaphoreProperties(physical, &info, &properties);
-      EXPECT_EQ(properties.externalSemaphoreFeatures, 0u);
+      VkExternalSemaphoreHandleTypeFlags compatible = semaphore_fd;
+      if (type == VK_SEMAPHORE_TYPE_BINARY)
+         compatible |= semaphore_sync_fd;
+      for (const auto handle : {semaphore_fd, semaphore_sync_fd}) {
+         info.handleType = handle;
+         vkGetPhysicalDeviceExternalSemaphoreProperties(physical, &info, &properties);
+         const bool has_files = compatible & handle;
+         EXPECT_EQ(properties.externalSemaphoreFeatures, has_files ? both : 0);
+         EXPECT_EQ(properties.compatibleHandleTypes, has_files ? compatible : 0);
+      }
    }
    VkPhysicalDeviceExternalFenceInfo info = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_FENCE_INFO, .handleType = fence_fd};
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_FENCE_INFO};
    VkExternalFenceProperties properties = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_FENCE_PROPERTIES};
-   vkGetPhysicalDeviceExternalFenceProperties(physical, &info, &properties);
-   EXPECT_EQ(properties.externalFenceFeatures,
-             VkExternalFenceFeatureFlags(VK_EXTERNAL_FENCE_FEATURE_EXPORTABLE_BIT |
-                                         VK_EXTERNAL_FENCE_FEATURE_IMPORTABLE_BIT));
-   info.handleType = VK_EXTERNAL_FENCE_HANDLE_TYPE_SYNC_FD_BIT;
-   vkGetPhysicalDeviceExternalFenceProperties(physical, &info, &properties);
-   EXPECT_EQ(properties.externalFenceFeatures, 0u);
+   for (const auto handle : {fence_fd, fence_sync_fd}) {
+      info.handleType = handle;
+      vkGetPhysicalDeviceExternalFenceProperties(physical, &info, &properties);
+      EXPECT_EQ(properties.externalFenceFeatures,
+                VkExternalFenceFeatureFlags(VK_EXTERNAL_FENCE_FEATURE_EXPORTABLE_BIT |
+                                            VK_EXTERNAL_FENCE_FEATURE_IMPORTABLE_BIT));
+      EXPECT_EQ(properties.compatibleHandleTypes,
+                VkExternalFenceHandleTypeFlags(fence_fd | fence_sync_fd));
+   }
 }
 
 TEST_F(ExternalSyncTest, TimelinesOfTwoDevices)
@@ -313,6 +334,66 @@ TEST_F(ExternalSyncTest, OtherFilesAreRefused)
    EXPECT_EQ(import_fd(device, a_timeline, -1), refused);
    EXPECT_VK(signal(device, a_timeline, 1));
    EXPECT_VK(wait(device, a_timeline, 1));
+}
+
+/// An export waits for the signal operation and resets the payload.
+TEST_F(ExternalSyncTest, SyncFilesHaveSignaled)
+{
+   AnotherDevice other;
+   const VkSemaphore here = binary(true), there = binary_of(other), host = timeline(false);
+   const VkFence fence = make_fence(device, clean_up, true),
+                 other_fence = make_fence(other.device, other.clean_up, false);
+   uint64_t value = 0;
+   const auto export_after_signal = [&](auto object, auto type) {
+      std::atomic<bool> signaled = false;
+      std::thread later([&] {
+         std::this_thread::sleep_for(std::chrono::milliseconds(20));
+         signaled = true;
+         EXPECT_VK(signal(device, host, value));
+      });
+      int fd = 0;
+      EXPECT_VK(get_fd(device, object, &fd, type));
+      EXPECT_TRUE(signaled);
+      EXPECT_EQ(fd, -1);
+      later.join();
+   };
+   for (int round = 0; round < 3; ++round) {
+      EXPECT_VK(submit_sync(queue, host, ++value, here, 0));
+      export_after_signal(here, semaphore_sync_fd);
+      ASSERT_VK(
+         import_fd(other.device, there, -1, VK_SEMAPHORE_IMPORT_TEMPORARY_BIT, semaphore_sync_fd));
+      EXPECT_VK(submit_sync(queue, host, ++value, VK_NULL_HANDLE, 0, fence));
+      export_after_signal(fence, fence_sync_fd);
+      EXPECT_EQ(vkGetFenceStatus(device, fence), VK_NOT_READY);
+      EXPECT_VK(submit_sync(other.queue, there, 0, VK_NULL_HANDLE, 0, other_fence));
+      EXPECT_VK(vkWaitForFences(other.device, 1, &other_fence, true, wait_limit));
+      EXPECT_VK(vkResetFences(other.device, 1, &other_fence));
+      ASSERT_VK(
+         import_fd(other.device, other_fence, -1, VK_FENCE_IMPORT_TEMPORARY_BIT, fence_sync_fd));
+      EXPECT_VK(vkGetFenceStatus(other.device, other_fence));
+      EXPECT_VK(vkResetFences(other.device, 1, &other_fence));
+      EXPECT_EQ(vkGetFenceStatus(other.device, other_fence), VK_NOT_READY);
+   }
+}
+
+TEST_F(ExternalSyncTest, SyncFilesOfNoOperationAreRefused)
+{
+   constexpr VkResult refused = VK_ERROR_INVALID_EXTERNAL_HANDLE;
+   const VkSemaphore semaphore = binary(true);
+   const VkFence fence = make_fence(device, clean_up, true);
+   int fd = 0;
+   EXPECT_EQ(get_fd(device, semaphore, &fd, semaphore_sync_fd), refused);
+   EXPECT_EQ(get_fd(device, fence, &fd, fence_sync_fd), refused);
+   const int other_file = open("/dev/null", O_RDWR);
+   EXPECT_EQ(import_fd(device, semaphore, other_file, VK_SEMAPHORE_IMPORT_TEMPORARY_BIT,
+                       semaphore_sync_fd),
+             refused);
+   EXPECT_EQ(import_fd(device, fence, other_file, VK_FENCE_IMPORT_TEMPORARY_BIT, fence_sync_fd),
+             refused);
+   EXPECT_EQ(close(other_file), 0);
+   EXPECT_VK(submit_sync(queue, VK_NULL_HANDLE, 0, semaphore, 0, fence));
+   EXPECT_VK(submit_sync(queue, semaphore, 0, VK_NULL_HANDLE, 0));
+   EXPECT_VK(vkWaitForFences(device, 1, &fence, true, wait_limit));
 }
 
 /// Runs in a process that another test starts.
