@@ -20,9 +20,11 @@ namespace weft {
 std::optional<TexelFormat> buffer_format(VkFormat name)
 {
    const std::optional<TexelFormat> format = texel_format(vk_format_to_pipe_format(name));
+   // Offsets of larger texels would not fit 32 bits (max_texel_elements).
    const bool is_supported =
-      format && !vk_format_is_depth_or_stencil(name) && format->numbers != TexelNumbers::srgb &&
-      format->numbers != TexelNumbers::block && format->numbers != TexelNumbers::shared_exponent;
+      format && format->texel_bytes <= 16 && !vk_format_is_depth_or_stencil(name) &&
+      format->numbers != TexelNumbers::srgb && format->numbers != TexelNumbers::block &&
+      format->numbers != TexelNumbers::shared_exponent;
    return is_supported ? format : std::nullopt;
 }
 

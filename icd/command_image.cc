@@ -147,9 +147,10 @@ VKAPI_ATTR void VKAPI_CALL weft_CmdClearColorImage(VkCommandBuffer commandBuffer
       return;
    }
    TexelBytes texel = {};
-   // The first two words of a color are one component of 64 bits (VkClearColorValue).
+   // Two words of a color are one component of 64 bits, so there are two (VkClearColorValue). Other
+   // components become zeros.
    if (is_wide(*plane_format(image->vk.format, VK_IMAGE_ASPECT_COLOR_BIT)))
-      memcpy(texel.data(), pColor, sizeof(uint64_t));
+      memcpy(texel.data(), pColor, sizeof(*pColor));
    else
       util_format_pack_rgba(vk_format_to_pipe_format(image->vk.format), texel.data(), pColor, 1);
    record_clears(cmd, *image, texel, {pRanges, rangeCount}, VK_IMAGE_ASPECT_COLOR_BIT);

@@ -42,7 +42,7 @@ struct BoxCopy {
    Box box;
 };
 
-using TexelBytes = std::array<uint8_t, 16>;
+using TexelBytes = std::array<uint8_t, 32>;
 
 void copy_box(const BoxCopy &);
 void clear_box(const BoxPlace &, const Box &, const TexelBytes &, uint32_t texel_bytes);

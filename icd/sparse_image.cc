@@ -24,7 +24,8 @@ bool may_be_partially_resident(const VkPhysicalDeviceImageFormatInfo2 &info)
 
 Tiles tile_shape(uint32_t texel_bytes)
 {
-   // 256 x 256, 256 x 128, 128 x 128, 128 x 64, 64 x 64 ("Standard Sparse Image Block Shapes").
+   // 256 x 256, 256 x 128, 128 x 128, 128 x 64, 64 x 64 ("Standard Sparse Image Block Shapes"), and
+   // 64 x 32 for texels of 32 bytes.
    const auto halvings = uint8_t(std::countr_zero(texel_bytes));
    return {
       .width_bits = uint8_t(8 - halvings / 2),
@@ -45,7 +46,7 @@ VkSparseImageFormatProperties sparse_properties(VkFormat format, VkImageType typ
    const Tiles tiles = tile_shape(texels.texel_bytes);
    const uint32_t side = texel_side(texels);
    VkSparseImageFormatFlags flags = VK_SPARSE_IMAGE_FORMAT_SINGLE_MIPTAIL_BIT;
-   if (type == VK_IMAGE_TYPE_3D)
+   if (type == VK_IMAGE_TYPE_3D || texels.texel_bytes > 16)
       flags |= VK_SPARSE_IMAGE_FORMAT_NONSTANDARD_BLOCK_SIZE_BIT;
    return {
       .aspectMask = vk_format_aspects(format),

@@ -26,7 +26,7 @@ struct Image {
    gl_access_qualifier access;
 };
 
-constexpr unsigned wide_bytes = 8; ///< of a texel that is one integer of 64 bits
+constexpr unsigned wide_bytes = 8; ///< of an integer of 64 bits
 
 /// The operands that select a texel.
 struct Coordinates {
@@ -293,12 +293,18 @@ private:
          color = nir_trim_vector(b, color, components);
          if (!is_sparse)
             return color;
-         nir_def *bytes = is_wide ? nir_imm_int(b, wide_bytes) : texel_bytes(b, format);
+         nir_def *bytes = is_wide ? wide_texel_bytes(image) : texel_bytes(b, format);
          nir_def *code = nir_u2uN(b, residency_of(image, texel, bytes), result->bit_size);
          return append_component(b, color, code);
       };
       nir_def_replace(result, for_layout(image, coordinates, load));
       return true;
+   }
+
+   nir_def *wide_texel_bytes(const Image &image)
+   {
+      return image.declared == PIPE_FORMAT_NONE ? texel_bytes(b, load_format(b, image.descriptor))
+                                                : nir_imm_int(b, wide_bytes);
    }
 
    /// Texels outside of the image are resident.
@@ -310,38 +316,60 @@ private:
          [&] { return nir_imm_int(b, 1); });
    }
 
-   /// One integer of 64 bits; a texel outside of the image is 0. As for other texels, a null
+   /// The value of emit(n) for the number n of integers of 64 bits in a texel. A declared format has
+   /// one.
+   template <typename Emit>
+   nir_def *for_wide_components(const Image &image, const Emit &emit)
+   {
+      if (image.declared != PIPE_FORMAT_NONE)
+         return emit(1);
+      nir_def *bytes = wide_texel_bytes(image);
+      const auto one_or_two = [&] {
+         return choose(
+            b, nir_ieq_imm(b, bytes, 2 * wide_bytes), [&] { return emit(2); },
+            [&] { return emit(1); });
+      };
+      return choose(b, nir_ieq_imm(b, bytes, 4 * wide_bytes), [&] { return emit(4); }, one_or_two);
+   }
+
+   /// Integers of 64 bits; a texel outside of the image is zeros. As for other texels, a null
    /// descriptor has the missing components of a declared format only.
    nir_def *load_wide(const Image &image, const Texel &place)
    {
-      nir_def *outside = nir_imm_int64(b, 0);
-      const auto inside = [&] {
-         return _nir_build_load_ssbo(
-            b, 1, 64, image.descriptor.buffer, texel_offset(b, place, wide_bytes),
-            {._ = 0,
-             .access = gl_access_qualifier(image.access | ACCESS_NON_UNIFORM),
-             .align_mul = wide_bytes,
-             .align_offset = 0});
-      };
-      nir_def *number = choose(b, place.is_inside, inside, [&] { return outside; });
-      nir_def *zero = nir_imm_int64(b, 0), *one = nir_imm_int64(b, 1);
+      nir_def *alpha = nir_imm_int64(b, 1);
       if (image.declared == PIPE_FORMAT_NONE)
-         one = nir_b2i64(b, nir_ine_imm(b, load_width(b, image.descriptor), 0));
-      nir_def *color[] = {number, zero, zero, one};
-      return nir_vec(b, color, 4);
+         alpha = nir_b2i64(b, nir_ine_imm(b, load_width(b, image.descriptor), 0));
+      return for_wide_components(image, [&](unsigned count) {
+         nir_def *outside = nir_imm_zero(b, count, 64);
+         const auto inside = [&] {
+            return _nir_build_load_ssbo(
+               b, count, 64, image.descriptor.buffer, texel_offset(b, place, count * wide_bytes),
+               {._ = 0,
+                .access = gl_access_qualifier(image.access | ACCESS_NON_UNIFORM),
+                .align_mul = wide_bytes,
+                .align_offset = 0});
+         };
+         nir_def *numbers = choose(b, place.is_inside, inside, [&] { return outside; });
+         nir_def *color = nir_pad_vector_imm_int(b, numbers, 0, 4);
+         return count == 4 ? color : nir_vector_insert_imm(b, color, alpha, 3);
+      });
    }
 
    bool store_wide(nir_intrinsic_instr *intr, const Image &image, const Coordinates &coordinates)
    {
-      for_layout(image, coordinates, [&](const Texel &place) -> nir_def * {
-         nir_push_if(b, place.is_inside);
-         _nir_build_store_ssbo(b, nir_channel(b, intr->src[3].ssa, 0), image.descriptor.buffer,
-                               texel_offset(b, place, wide_bytes),
+      const auto store = [&](const Texel &place, unsigned count) -> nir_def * {
+         _nir_build_store_ssbo(b, nir_trim_vector(b, intr->src[3].ssa, count),
+                               image.descriptor.buffer, texel_offset(b, place, count * wide_bytes),
                                {._ = 0,
-                                .write_mask = 1,
+                                .write_mask = nir_component_mask(count),
                                 .access = image.access,
                                 .align_mul = wide_bytes,
                                 .align_offset = 0});
+         return nullptr;
+      };
+      for_layout(image, coordinates, [&](const Texel &place) -> nir_def * {
+         nir_push_if(b, place.is_inside);
+         for_wide_components(image, [&](unsigned count) { return store(place, count); });
          nir_pop_if(b, nullptr);
          return nullptr;
       });

@@ -68,9 +68,19 @@ std::optional<TexelFormat> find_block_format(const Description &d)
    return result;
 }
 
-TexelFormat wide_format(bool is_signed)
+/// Integers of 64 bits.
+std::optional<TexelFormat> find_wide_format(const Description &d)
 {
-   return {8, TexelNumbers::integer, is_signed, 1, {{{0, 64}, {}, {}, {}}}};
+   const util_format_channel_description &channel = d.channel[0];
+   const unsigned count = d.nr_channels;
+   if (!has_texels(d) || !channel.pure_integer || channel.size != 64 || count == 3)
+      return std::nullopt;
+   TexelFormat result = {.texel_bytes = uint8_t(8 * count)};
+   result.is_signed = channel.type == UTIL_FORMAT_TYPE_SIGNED;
+   result.alpha_is_one = count < 4;
+   for (unsigned c = 0; c < count; ++c)
+      result.fields[c] = {uint8_t(64 * c), 64};
+   return result;
 }
 
 bool is_texel_size(unsigned bits)
@@ -84,13 +94,13 @@ std::optional<TexelFormat> texel_format(enum pipe_format format)
 {
    if (format == PIPE_FORMAT_R9G9B9E5_FLOAT)
       return shared_exponent_format;
-   if (format == PIPE_FORMAT_R64_UINT || format == PIPE_FORMAT_R64_SINT)
-      return wide_format(format == PIPE_FORMAT_R64_SINT);
    const Description *d = util_format_description(format);
    if (format == PIPE_FORMAT_NONE || !d)
       return std::nullopt;
    if (const std::optional<TexelFormat> blocks = find_block_format(*d))
       return blocks;
+   if (const std::optional<TexelFormat> wide = find_wide_format(*d))
+      return wide;
    if (!has_texels(*d) || !is_texel_size(d->block.bits))
       return std::nullopt;
    TexelFormat result;

@@ -36,11 +36,11 @@ constexpr unsigned block_side = 4; ///< texels of a compressed block in each dir
 /// fields is then the format's number among all compressed ones.
 struct TexelFormat {
    struct Field {
-      uint8_t first = 0, bits = 0; ///< within one word of 32 bits, or both of a wide texel
+      uint8_t first = 0, bits = 0; ///< within one word of 32 bits, or one of 64 in a wide texel
       bool operator==(const Field &) const = default;
    };
 
-   uint8_t texel_bytes = 0; ///< 1, 2, 4, 8, 12 or 16; 8 or 16 of a block
+   uint8_t texel_bytes = 0; ///< 1, 2, 4, 8, 12, 16 or 32; 8 or 16 of a block
    TexelNumbers numbers = TexelNumbers::integer;
    uint8_t is_signed = 0;    ///< integers, and the integers of normalized and scaled numbers
    uint8_t alpha_is_one = 0; ///< the format lacks alpha
@@ -52,8 +52,8 @@ using TexelFormatWords = std::array<uint32_t, 3>;
 static_assert(sizeof(TexelFormat) == sizeof(TexelFormatWords));
 
 /// A depth without a stencil is the component R. Compressed formats are BC1 to BC7. Nothing for
-/// formats of other kinds: planar, stencil, several or floating-point components of 64 bits, and
-/// texels of 3 or 6 bytes.
+/// formats of other kinds: planar, stencil, floating-point components of 64 bits, and texels of 3, 6
+/// or 24 bytes.
 std::optional<TexelFormat> texel_format(enum pipe_format);
 
 /// The compressed format of a number; none for a number without a format.
@@ -61,7 +61,7 @@ enum pipe_format block_format(uint32_t number);
 /// The sides of the format's texels or blocks, in texels.
 unsigned texel_side(const TexelFormat &);
 
-/// One integer of 64 bits: only accesses of 64 bits read and write it.
+/// One, two or four integers of 64 bits: only accesses of 64 bits read and write them.
 bool is_wide(const TexelFormat &);
 
 /// Whether a shader may store texels: each component is one field, of a number that pack_texel()

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,11 @@ namespace weft::icd_test {
 
 constexpr uint32_t block_bytes = 1 << 16;
 
-/// A format whose texels are unsigned integers, with the standard shape of its blocks.
+/// A format whose texels are unsigned integers, with the shape of its blocks.
 struct BlockShape {
    VkFormat format;
    uint32_t bytes, width, height, component_bytes;
-   const char *qualifier; ///< in GLSL
+   const char *qualifier; ///< in GLSL; null if it has no name there
 };
 constexpr BlockShape block_shapes[] = {
    {VK_FORMAT_R8_UINT, 1, 256, 256, 1, "r8ui"},
@@ -30,7 +31,10 @@ constexpr BlockShape block_shapes[] = {
    {VK_FORMAT_R32_UINT, 4, 128, 128, 4, "r32ui"},
    {VK_FORMAT_R32G32_UINT, 8, 128, 64, 4, "rg32ui"},
    {VK_FORMAT_R32G32B32A32_UINT, 16, 64, 64, 4, "rgba32ui"},
+   {VK_FORMAT_R64G64B64A64_UINT, 32, 64, 32, 8, nullptr},
 };
+/// The formats that GLSL names. Vulkan has standard shapes for them.
+constexpr std::span standard_shapes = std::span(block_shapes).first<5>();
 
 inline uint32_t round_up(uint32_t n, uint32_t unit)
 {
@@ -258,7 +262,7 @@ protected:
    {
       if (level >= sparse.needed.imageMipTailFirstLod)
          return;
-      constexpr uint8_t zeros[16] = {};
+      constexpr uint8_t zeros[32] = {};
       size_t wrong = 0;
       for_each_texel(sparse, level, [&](size_t i, uint32_t x, uint32_t y, uint32_t z) {
          const uint8_t *model = sparse.texel(level, x, y, z);

@@ -185,8 +185,9 @@ TEST_F(TexelFormatTest, OtherFormatsAreNotSupported)
       const auto format = VkFormat(number);
       if (std::ranges::find(texel_formats(), format, &Format::format) != texel_formats().end())
          continue;
-      // Texels of 64 bits (wide_texel_test.cc).
-      if (format == VK_FORMAT_R64_UINT || format == VK_FORMAT_R64_SINT)
+      // Components of 64 bits (wide_texel_test.cc).
+      if (format == VK_FORMAT_R64_UINT || format == VK_FORMAT_R64_SINT ||
+          format == VK_FORMAT_R64G64_UINT || format == VK_FORMAT_R64G64_SINT)
          continue;
       EXPECT_EQ(buffer_features(physical, format), 0u) << number;
    }

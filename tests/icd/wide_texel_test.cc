@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// VK_EXT_shader_image_atomic_int64: images and texel buffers whose texels are integers of 64 bits.
+/// VK_EXT_shader_image_atomic_int64: images and texel buffers of integers of 64 bits.
 
 #include "tests/icd/image_fixture.h"
 
@@ -49,6 +49,17 @@ Number signed_largest(Number a, Number b)
 
 constexpr uint32_t width = 13, height = 6, layers = 3, count = width * height;
 
+struct WideFormat {
+   VkFormat format;
+   const char *type; ///< the prefix of GLSL's types
+   uint32_t components;
+};
+constexpr WideFormat wide_formats[] = {
+   {VK_FORMAT_R64_UINT, "u", 1},          {VK_FORMAT_R64_SINT, "i", 1},
+   {VK_FORMAT_R64G64_UINT, "u", 2},       {VK_FORMAT_R64G64_SINT, "i", 2},
+   {VK_FORMAT_R64G64B64A64_UINT, "u", 4}, {VK_FORMAT_R64G64B64A64_SINT, "i", 4},
+};
+
 } // namespace
 
 class WideTexelTest : public ImageTest {
@@ -80,20 +91,22 @@ protected:
 /// Mirrors an image; the last texels are out of bounds.
 TEST_F(WideTexelTest, LoadsAndStores)
 {
-   for (const bool has_format : {true, false}) {
-      for (const auto &[format, type] : {std::pair{VK_FORMAT_R64_UINT, std::string("u")},
-                                         {VK_FORMAT_R64_SINT, std::string("i")}}) {
+   for (const auto &[format, prefix, components] : wide_formats) {
+      const std::string type = prefix;
+      const uint32_t size = layers * count * components * 8;
+      for (const bool has_format : {true, false}) {
+         // SPIR-V names only formats of one component.
+         if (has_format && components > 1)
+            continue;
          const TestImage from = make_wide(format), to = make_wide(format);
-         const TestBuffer before = make_random_buffer(layers * count * 8),
-                          old = make_random_buffer(layers * count * 8),
-                          after = make_buffer(layers * count * 8),
-                          others = make_buffer(2 * count * 32);
+         const TestBuffer before = make_random_buffer(size), old = make_random_buffer(size),
+                          after = make_buffer(size), others = make_buffer(2 * count * 32);
          fill(from, before);
          fill(to, old);
          const std::string qualifier = has_format ? ", " + qualifier_of(type) : "";
          run_shader(head(type) + "layout(local_size_x = 16) in;\nlayout(binding = 0" + qualifier +
-                       ") readonly uniform IMAGE from;\nlayout(binding = 1" +
-                       (has_format ? qualifier : "") + R"() writeonly uniform IMAGE to;
+                       ") readonly uniform IMAGE from;\nlayout(binding = 1" + qualifier +
+                       R"() writeonly uniform IMAGE to;
                        layout(binding = 2) buffer Out { VEC4 loaded[]; };
                        void main()
                        {
@@ -109,15 +122,20 @@ TEST_F(WideTexelTest, LoadsAndStores)
          read_back(to, after);
          const auto source = before.as<uint64_t>(), result = after.as<uint64_t>(),
                     loaded = others.as<uint64_t>();
-         for (uint32_t i = 0; i < layers * count; ++i) {
-            const uint32_t x = i % width, mirrored = i - x + (width - 1 - x);
-            const bool is_inside = i / count == 1;
-            ASSERT_EQ(result[i], is_inside ? source[mirrored] : old.as<uint64_t>()[i]) << i;
+         for (uint32_t i = 0; i < layers * count * components; ++i) {
+            const uint32_t texel = i / components, x = texel % width,
+                           mirrored = texel - x + (width - 1 - x);
+            const uint64_t expected = texel / count == 1
+                                         ? source[mirrored * components + i % components]
+                                         : old.as<uint64_t>()[i];
+            ASSERT_EQ(result[i], expected) << format << ", " << i;
          }
-         for (uint32_t i = 0; i < count + height; ++i) {
-            ASSERT_EQ(loaded[4 * i], i < count ? source[count + i] : 0) << i;
-            ASSERT_EQ(loaded[4 * i + 1], 0u);
-            ASSERT_EQ(loaded[4 * i + 3], 1u);
+         for (uint32_t i = 0; i < 4 * (count + height); ++i) {
+            const uint32_t texel = i / 4, c = i % 4;
+            const uint64_t expected = c >= components ? c == 3
+                                      : texel < count ? source[(count + texel) * components + c]
+                                                      : 0;
+            ASSERT_EQ(loaded[i], expected) << format << ", " << i;
          }
       }
    }
@@ -239,39 +257,81 @@ TEST_F(WideTexelTest, NullDescriptorsAndPlacesOutside)
    EXPECT_TRUE(std::ranges::equal(out.as<uint64_t>(), expected));
 }
 
-TEST_F(WideTexelTest, FeaturesAndClears)
+TEST_F(WideTexelTest, Features)
 {
-   for (const VkFormat format : {VK_FORMAT_R64_UINT, VK_FORMAT_R64_SINT}) {
+   for (const WideFormat &wide : wide_formats) {
       VkFormatProperties properties;
-      vkGetPhysicalDeviceFormatProperties(physical, format, &properties);
-      constexpr VkFormatFeatureFlags has = VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT |
-                                           VK_FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT |
-                                           VK_FORMAT_FEATURE_TRANSFER_SRC_BIT,
+      vkGetPhysicalDeviceFormatProperties(physical, wide.format, &properties);
+      constexpr VkFormatFeatureFlags atomics = VK_FORMAT_FEATURE_STORAGE_IMAGE_ATOMIC_BIT,
                                      lacks = VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT |
                                              VK_FORMAT_FEATURE_BLIT_SRC_BIT;
-      EXPECT_EQ(properties.optimalTilingFeatures & (has | lacks), has);
-      EXPECT_EQ(properties.bufferFeatures, VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT |
-                                              VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_ATOMIC_BIT);
+      const VkFormatFeatureFlags has = VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT |
+                                       VK_FORMAT_FEATURE_TRANSFER_SRC_BIT |
+                                       (wide.components == 1 ? atomics : 0);
+      EXPECT_EQ(properties.optimalTilingFeatures & (has | atomics | lacks), has);
+      const VkFormatFeatureFlags in_buffers[] = {
+         0,
+         VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT |
+            VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_ATOMIC_BIT,
+         VK_FORMAT_FEATURE_STORAGE_TEXEL_BUFFER_BIT, 0, 0};
+      EXPECT_EQ(properties.bufferFeatures, in_buffers[wide.components]);
       VkImageFormatProperties limits;
-      EXPECT_EQ(vkGetPhysicalDeviceImageFormatProperties(physical, format, VK_IMAGE_TYPE_2D,
+      EXPECT_EQ(vkGetPhysicalDeviceImageFormatProperties(physical, wide.format, VK_IMAGE_TYPE_2D,
                                                          VK_IMAGE_TILING_OPTIMAL,
                                                          VK_IMAGE_USAGE_SAMPLED_BIT, 0, &limits),
                 VK_ERROR_FORMAT_NOT_SUPPORTED);
+   }
+}
+
+/// A color has two components of 64 bits; the others become 0.
+TEST_F(WideTexelTest, Clears)
+{
+   for (const auto &[format, type, components] : wide_formats) {
       const TestImage image = make_wide(format);
-      const TestBuffer before = make_random_buffer(layers * count * 8),
-                       after = make_buffer(layers * count * 8);
+      const uint32_t size = layers * count * components * 8;
+      const TestBuffer before = make_random_buffer(size), after = make_buffer(size);
       fill(image, before);
-      const VkClearColorValue color = {.uint32 = {0x89abcdef, 0xfedcba98, 1, 2}};
+      const VkClearColorValue color = {.uint32 = {0x89abcdef, 0xfedcba98, 0x1234567, 0x76543210}};
       const VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 1, 1};
       VkCommandBuffer cmd = begin();
       vkCmdClearColorImage(cmd, image.handle, VK_IMAGE_LAYOUT_GENERAL, &color, 1, &range);
       run(cmd);
       read_back(image, after);
-      for (uint32_t i = 0; i < layers * count; ++i)
+      constexpr uint64_t numbers[] = {0xfedcba9889abcdef, 0x7654321001234567, 0, 0};
+      for (uint32_t i = 0; i < layers * count * components; ++i)
          ASSERT_EQ(after.as<uint64_t>()[i],
-                   i / count == 1 ? 0xfedcba9889abcdefu : before.as<uint64_t>()[i])
-            << i;
+                   i / components / count == 1 ? numbers[i % components] : before.as<uint64_t>()[i])
+            << type << components << ", " << i;
    }
+}
+
+TEST_F(WideTexelTest, PairsInTexelBuffers)
+{
+   const TestBuffer memory = make_random_buffer(64 * 16), out = make_buffer(65 * 32);
+   const std::vector<uint64_t> before(memory.as<uint64_t>().begin(), memory.as<uint64_t>().end());
+   const Program program = make_program(head("i") + R"(
+      layout(local_size_x = 13) in;
+      layout(binding = 0) uniform BUFFER texels;
+      layout(binding = 1) buffer Out { VEC4 loaded[]; };
+      void main()
+      {
+         int i = int(gl_GlobalInvocationID.x);
+         VEC4 pair = imageLoad(texels, i);
+         loaded[i] = pair;
+         imageStore(texels, i, pair.yxzw);
+      })",
+                                        storage_texels, 1);
+   run_program(program, make_view(memory, VK_FORMAT_R64G64_SINT), {out}, 5);
+   for (uint32_t i = 0; i < 64; ++i) {
+      for (uint32_t c = 0; c < 2; ++c) {
+         EXPECT_EQ(out.as<uint64_t>()[4 * i + c], before[2 * i + c]);
+         EXPECT_EQ(memory.as<uint64_t>()[2 * i + c], before[2 * i + 1 - c]);
+      }
+      EXPECT_EQ(out.as<uint64_t>()[4 * i + 2], 0u);
+      EXPECT_EQ(out.as<uint64_t>()[4 * i + 3], 1u);
+   }
+   const uint64_t outside[] = {0, 0, 0, 1};
+   EXPECT_TRUE(std::ranges::equal(out.as<uint64_t>().subspan(4 * 64), outside));
 }
 
 } // namespace weft::icd_test

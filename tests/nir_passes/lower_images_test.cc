@@ -37,6 +37,11 @@ TEST(TexelFormats, AreFields)
    const TexelFormat one = *texel_format(PIPE_FORMAT_R64_SINT);
    EXPECT_EQ(one, (TexelFormat{8, TexelNumbers::integer, 1, 1, {{{0, 64}, {}, {}, {}}}}));
    EXPECT_TRUE(is_wide(one) && may_store(one));
+   const TexelFormat four = *texel_format(PIPE_FORMAT_R64G64B64A64_UINT);
+   EXPECT_EQ(
+      four,
+      (TexelFormat{32, TexelNumbers::integer, 0, 0, {{{0, 64}, {64, 64}, {128, 64}, {192, 64}}}}));
+   EXPECT_TRUE(is_wide(four) && may_store(four));
    EXPECT_FALSE(may_store(*texel_format(PIPE_FORMAT_R8_USCALED)));
    EXPECT_FALSE(may_store(*texel_format(PIPE_FORMAT_L8_UNORM))); // R, G and B are one field
 }
@@ -79,7 +84,8 @@ TEST(TexelFormats, OthersHaveNone)
    for (const enum pipe_format format :
         {PIPE_FORMAT_NONE, PIPE_FORMAT_S8_UINT, PIPE_FORMAT_Z24_UNORM_S8_UINT,
          PIPE_FORMAT_ETC2_RGB8, PIPE_FORMAT_ASTC_4x4, PIPE_FORMAT_R64_FLOAT,
-         PIPE_FORMAT_R64G64_UINT, PIPE_FORMAT_R8G8B8_UNORM, PIPE_FORMAT_R32_UNORM})
+         PIPE_FORMAT_R64G64_FLOAT, PIPE_FORMAT_R64G64B64_UINT, PIPE_FORMAT_R8G8B8_UNORM,
+         PIPE_FORMAT_R32_UNORM})
       EXPECT_FALSE(texel_format(format)) << format;
 }
 
