@@ -60,6 +60,7 @@ struct Device {
 
    Registry<VkShaderModule, MatrixModule> modules;
    Registry<VkPipeline, CapturedPipeline> captured;
+   Registry<VkShaderEXT, StagePlan> lowered_shaders; ///< and the changes to their descriptions
    std::atomic<uint32_t> placeholders = 0;
 };
 

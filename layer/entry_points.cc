@@ -11,6 +11,7 @@
 #include "layer/physical_device_queries.h"
 #include "layer/pipeline_binary.h"
 #include "layer/pipeline_executable.h"
+#include "layer/shader_binary.h"
 #include "layer/shader_module.h"
 #include "layer/shader_object.h"
 
@@ -103,6 +104,8 @@ const EntryPoint entry_points[] = {
    entry("vkGetPipelineExecutableInternalRepresentationsKHR", Level::lowering,
          get_pipeline_executable_internal_representations),
    entry("vkCreateShadersEXT", Level::lowering, create_shaders),
+   entry("vkDestroyShaderEXT", Level::lowering, destroy_shader),
+   entry("vkGetShaderBinaryDataEXT", Level::lowering, get_shader_binary_data),
 };
 
 const EntryPoint *find_entry_point(const char *name)

@@ -6,6 +6,7 @@
 #include "layer/guard.h"
 #include "layer/instance.h"
 #include "layer/plan/driver_report.h"
+#include "layer/shader_binary.h"
 #include "layer/struct_chain.h"
 #include "vulkan_util/matrix_properties.h"
 #include "vulkan_util/out_array.h"
@@ -226,6 +227,12 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice phys
          if (support == Support::lowered)
             row.write_properties(*device, s);
       }
+   }
+   auto *objects = vk_find_struct(properties->pNext, PHYSICAL_DEVICE_SHADER_OBJECT_PROPERTIES_EXT);
+   if (objects && device && device->lowers_any() &&
+       device->has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME)) {
+      for (size_t i = 0; i < shader_binary_id.size(); i++)
+         objects->shaderBinaryUUID[i] ^= shader_binary_id[i];
    }
    if (const Identity *identity = identity_of(*instance, device)) {
       // The driver leaves structs that it does not know unfilled.

@@ -8,11 +8,14 @@
 #include "layer/guard.h"
 #include "layer/instance.h"
 #include "layer/lowering.h"
+#include "layer/shader_binary.h"
 #include "layer/shader_module.h"
 #include "layer/struct_chain.h"
 
 #include <algorithm>
 #include <deque>
+#include <memory>
+#include <optional>
 
 namespace weft::layer {
 
@@ -25,14 +28,26 @@ std::span<const uint32_t> words_of(const Device &device, const VkShaderCreateInf
              : std::span<const uint32_t>();
 }
 
+bool is_ours(const Device &device, VkShaderCreateInfoEXT info)
+{
+   return (device.size_rules.sized_stages & info.stage) || !words_of(device, info).empty() ||
+          take_header(info);
+}
+
 /// The data that an edited VkShaderCreateInfoEXT points to.
 struct Edited {
    LoweredShader shader;
    VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size;
+   std::unique_ptr<StagePlan> plan; ///< of a lowered shader
 };
 
 VkResult edit(const Device &device, Edited &edited, VkShaderCreateInfoEXT &info)
 {
+   if (const std::optional<StagePlan> plan = take_header(info)) {
+      edited.plan = std::make_unique<StagePlan>(*plan);
+      apply(*plan, edited.shader, info, edited.size);
+      return VK_SUCCESS;
+   }
    const std::span<const uint32_t> words = words_of(device, info);
    const StageSizes sizes = sizes_of(info);
    if (!words.empty()) {
@@ -42,8 +57,29 @@ VkResult edit(const Device &device, Edited &edited, VkShaderCreateInfoEXT &info)
       if (result != VK_SUCCESS)
          return result;
    }
-   apply(plan_stage(device.size_rules, sizes, edited.shader), edited.shader, info, edited.size);
+   const StagePlan plan = plan_stage(device.size_rules, sizes, edited.shader);
+   apply(plan, edited.shader, info, edited.size);
+   if (edited.shader.form == Form::lowered)
+      edited.plan = std::make_unique<StagePlan>(plan);
    return VK_SUCCESS;
+}
+
+/// Remembers the changes of the lowered ones among the created shaders. Without memory, no shader
+/// remains.
+void remember(Device &device, std::deque<Edited> &edited, std::span<VkShaderEXT> shaders,
+              const VkAllocationCallbacks *allocator)
+{
+   OnFailure undo([&] {
+      for (VkShaderEXT &shader : shaders) {
+         destroy_shader(device.handle, shader, allocator);
+         shader = VK_NULL_HANDLE;
+      }
+   });
+   for (size_t i = 0; i < shaders.size(); i++) {
+      if (shaders[i] && edited[i].plan)
+         device.lowered_shaders.add(shaders[i], std::move(edited[i].plan));
+   }
+   undo.succeeded();
 }
 
 } // namespace
@@ -54,9 +90,8 @@ VKAPI_ATTR VkResult VKAPI_CALL create_shaders(VkDevice handle, uint32_t count,
                                               VkShaderEXT *shaders)
 {
    Device *device = find_device(handle);
-   const bool ours = std::any_of(infos, infos + count, [&](const auto &info) {
-      return (device->size_rules.sized_stages & info.stage) || !words_of(*device, info).empty();
-   });
+   const bool ours =
+      std::any_of(infos, infos + count, [&](const auto &info) { return is_ours(*device, info); });
    if (!ours)
       return device->next.CreateShadersEXT(handle, count, infos, allocator, shaders);
 
@@ -75,8 +110,17 @@ VKAPI_ATTR VkResult VKAPI_CALL create_shaders(VkDevice handle, uint32_t count,
       const VkResult result =
          good ? device->next.CreateShadersEXT(handle, good, edited_infos.data(), allocator, shaders)
               : VK_SUCCESS;
+      remember(*device, edited, {shaders, good}, allocator);
       return result != VK_SUCCESS ? result : failure;
    });
+}
+
+VKAPI_ATTR void VKAPI_CALL destroy_shader(VkDevice handle, VkShaderEXT shader,
+                                          const VkAllocationCallbacks *allocator)
+{
+   Device *device = find_device(handle);
+   device->lowered_shaders.take(shader);
+   device->next.DestroyShaderEXT(handle, shader, allocator);
 }
 
 } // namespace weft::layer

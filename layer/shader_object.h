@@ -14,5 +14,6 @@ namespace weft::layer {
 VKAPI_ATTR VkResult VKAPI_CALL create_shaders(VkDevice, uint32_t count,
                                               const VkShaderCreateInfoEXT *,
                                               const VkAllocationCallbacks *, VkShaderEXT *);
+VKAPI_ATTR void VKAPI_CALL destroy_shader(VkDevice, VkShaderEXT, const VkAllocationCallbacks *);
 
 } // namespace weft::layer

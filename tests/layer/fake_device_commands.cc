@@ -6,6 +6,7 @@
 #include "tests/layer/allocation.h"
 #include "tests/layer/fake_features.h"
 
+#include <algorithm>
 #include <vulkan/vulkan_beta.h>
 
 #include <gtest/gtest.h>
@@ -257,10 +258,27 @@ VkResult VKAPI_CALL create_shaders(VkDevice, uint32_t count, const VkShaderCreat
          .specialized = infos[i].pSpecializationInfo != nullptr,
       };
       see_required_size(seen, infos[i].pNext);
+      out[i] = seen.object = handle_of<VkShaderEXT>(driver->add("shader"));
       driver->shaders.push_back(seen);
-      out[i] = handle_of<VkShaderEXT>(driver->add("shader"));
    }
    return result;
+}
+
+/// A shader's binary is its code.
+VkResult VKAPI_CALL get_shader_binary(VkDevice, VkShaderEXT shader, size_t *size, void *data)
+{
+   WithoutInjection w;
+   const auto seen = std::ranges::find(driver->shaders.rbegin(), driver->shaders.rend(), shader,
+                                       &SeenShader::object);
+   const size_t needed = seen->words.size() * sizeof(uint32_t);
+   if (data && *size < needed) {
+      *size = 0;
+      return VK_INCOMPLETE;
+   }
+   *size = needed;
+   if (data)
+      memcpy(data, seen->words.data(), needed);
+   return VK_SUCCESS;
 }
 
 void VKAPI_CALL destroy_shader(VkDevice, VkShaderEXT shader, const VkAllocationCallbacks *)
@@ -301,6 +319,7 @@ const Command commands[] = {
    COMMAND("vkGetPipelineKeyKHR", get_pipeline_key, VK_KHR_PIPELINE_BINARY_EXTENSION_NAME),
    COMMAND("vkCreatePipelineBinariesKHR", create_binaries, VK_KHR_PIPELINE_BINARY_EXTENSION_NAME),
    COMMAND("vkCreateShadersEXT", create_shaders, VK_EXT_SHADER_OBJECT_EXTENSION_NAME),
+   COMMAND("vkGetShaderBinaryDataEXT", get_shader_binary, VK_EXT_SHADER_OBJECT_EXTENSION_NAME),
    COMMAND("vkDestroyShaderEXT", destroy_shader, VK_EXT_SHADER_OBJECT_EXTENSION_NAME),
    COMMAND("vkGetShaderModuleIdentifierEXT", get_module_identifier,
            VK_EXT_SHADER_MODULE_IDENTIFIER_EXTENSION_NAME),

@@ -29,6 +29,7 @@ struct SeenShader {
    VkPipelineCache cache = VK_NULL_HANDLE;
    VkPipeline base = VK_NULL_HANDLE;
    int32_t base_index = -1;
+   VkShaderEXT object = VK_NULL_HANDLE; ///< of a shader object
 };
 
 class FakeDriver {

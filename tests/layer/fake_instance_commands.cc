@@ -6,6 +6,7 @@
 #include "tests/layer/allocation.h"
 #include "tests/layer/fake_features.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace weft::layer_test {
@@ -92,6 +93,10 @@ void VKAPI_CALL get_properties2(VkPhysicalDevice physical, VkPhysicalDevicePrope
             driver->min_subgroup_size;
          static_cast<VkPhysicalDeviceVulkan13Properties *>(s)->maxSubgroupSize =
             driver->max_subgroup_size;
+         break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_OBJECT_PROPERTIES_EXT:
+         std::ranges::fill(
+            static_cast<VkPhysicalDeviceShaderObjectPropertiesEXT *>(s)->shaderBinaryUUID, 0x11);
          break;
       case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES:
          static_cast<VkPhysicalDeviceDriverProperties *>(s)->driverID = driver->id;
