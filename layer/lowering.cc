@@ -23,7 +23,7 @@ spirv::MatrixOwner owner_of(const Device &device, const ShaderRequest &request,
    if (!physical.driver_has(Extension::nv_cooperative_matrix2))
       support.flexible = physical.flexible;
    return spirv::matrix_owner(shader_cache(), source, request.subgroup_size, support,
-                              physical.native_operations);
+                              {physical.native_operations, physical.operations_of_native_types});
 }
 
 /// VUID-VkPipelineShaderStageCreateInfo-pNext-02756 and -02758: conditions for the workgroup's
@@ -142,14 +142,15 @@ VkResult lower_shader(const Device &device, const ShaderRequest &request, Lowere
 
    const ShaderSource source = {request.words, request.entry_point,
                                 read_spec_constants(request.specialization)};
-   if (native && device.instance->settings.lowering != Lowering::tiles &&
-       owner_of(device, request, source) != spirv::MatrixOwner::layer)
+   using enum spirv::MatrixOwner;
+   const spirv::MatrixOwner owner = native ? owner_of(device, request, source) : layer_only;
+   const bool is_drivers = owner == driver || owner == unknown;
+   if (is_drivers && device.instance->settings.lowering != Lowering::tiles)
       return VK_SUCCESS;
-   const std::string refusal = compile(device, request, source, native, out);
+   const std::string refusal = compile(device, request, source, owner != layer_only, out);
    if (refusal.empty())
       return out.form == Form::lowered ? VK_SUCCESS : VK_PIPELINE_COMPILE_REQUIRED;
-   if (native && (device.native_extensions ||
-                  owner_of(device, request, source) != spirv::MatrixOwner::layer)) {
+   if (is_drivers || (native && device.native_extensions)) {
       report(device, VK_DEBUG_UTILS_MESSAGE_SEVERITY_INFO_BIT_EXT,
              shader + "left to the driver's own matrices: " + refusal);
       out = {};

@@ -7,12 +7,14 @@
 #include "backend/spirv/passes.h"
 #include "backend/spirv/words/spirv_text.h"
 
+#include "nir_passes/matrices/cmat_uses.h"
 #include "nir_passes/matrices/validate_cmat.h"
 #include "nir_passes/shader_key.h"
 #include "nir_passes/shader_text.h"
 #include "nir_passes/stages.h"
 #include "threads/large_stack.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace weft::spirv {
@@ -42,50 +44,61 @@ std::optional<CompiledModule> parse_module_file(std::span<const std::byte> bytes
                          .needs_full_subgroups = file[3] != 0};
 }
 
+/// Whether the driver lacks the component type of a matrix, in its use.
+bool has_foreign_matrix(nir_shader *nir, const NativeMatrices &native)
+{
+   const Result<CmatUses> uses = gather_cmat_uses(nir);
+   return uses && std::ranges::any_of(uses->matrices, [&](const glsl_cmat_description &desc) {
+             const auto has = [&](const MatrixOperation &op) { return has_component(op, desc); };
+             return std::ranges::none_of(native.operations, has) &&
+                    std::ranges::none_of(native.of_extensions, has);
+          });
+}
+
 MatrixOwner find_owner_here(const ShaderSource &source, uint32_t subgroup_size,
-                            const MatrixSupport &support,
-                            const std::vector<MatrixOperation> &native_operations)
+                            const MatrixSupport &support, const NativeMatrices &native)
 {
    Result<Shader> shader = read_shader(source, Consumer::driver, subgroup_size);
-   if (!shader || !validate_cmat(shader->get(), support))
+   if (!shader)
       return MatrixOwner::unknown;
-   return validate_cmat(shader->get(), {native_operations}) ? MatrixOwner::driver
+   if (has_foreign_matrix(shader->get(), native))
+      return MatrixOwner::layer_only;
+   if (!validate_cmat(shader->get(), support))
+      return MatrixOwner::unknown;
+   return validate_cmat(shader->get(), {native.operations}) ? MatrixOwner::driver
                                                             : MatrixOwner::layer;
 }
 
 /// Nothing if the process is exiting.
 std::optional<MatrixOwner> find_owner(const ShaderSource &source, uint32_t subgroup_size,
-                                      const MatrixSupport &support,
-                                      const std::vector<MatrixOperation> &native_operations)
+                                      const MatrixSupport &support, const NativeMatrices &native)
 {
    std::optional<MatrixOwner> owner;
    (void)call_on_large_stack(
-      [&] { owner = find_owner_here(source, subgroup_size, support, native_operations); });
+      [&] { owner = find_owner_here(source, subgroup_size, support, native); });
    return owner;
 }
 
 } // namespace
 
 MatrixOwner matrix_owner(DiskCache *cache, const ShaderSource &source, uint32_t subgroup_size,
-                         const MatrixSupport &support,
-                         const std::vector<MatrixOperation> &native_operations)
+                         const MatrixSupport &support, const NativeMatrices &native)
 {
    if (!cache)
-      return find_owner(source, subgroup_size, support, native_operations)
-         .value_or(MatrixOwner::unknown);
+      return find_owner(source, subgroup_size, support, native).value_or(MatrixOwner::unknown);
    const auto &[operations, flexible] = support;
    KeyBuilder builder("matrix owner");
    add_to_key(builder, source);
    builder.add(subgroup_size);
    add_to_key(builder, operations);
    add_to_key(builder, flexible);
-   add_to_key(builder, native_operations);
+   add_to_key(builder, native.operations);
+   add_to_key(builder, native.of_extensions);
    const CacheKey key = builder.finish();
    if (const std::optional<std::vector<std::byte>> file = cache->read(key);
        file && file->size() == 1)
       return MatrixOwner(file->front());
-   const std::optional<MatrixOwner> owner =
-      find_owner(source, subgroup_size, support, native_operations);
+   const std::optional<MatrixOwner> owner = find_owner(source, subgroup_size, support, native);
    if (!owner)
       return MatrixOwner::unknown;
    const std::byte file[] = {std::byte(*owner)};

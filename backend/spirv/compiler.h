@@ -122,13 +122,19 @@ bool declares_any(std::span<const uint32_t> spirv, std::span<const uint32_t> cap
 
 /// The implementer of a shader's matrices above a driver with matrices. The cache may be null.
 enum class MatrixOwner {
-   driver,  ///< the driver's own operations suffice
-   layer,   ///< the shader needs operations that compile() adds to the driver's
-   unknown, ///< other matrices, such as the workgroup's, or a module that validation rejects
+   driver,     ///< the driver's own operations suffice
+   layer,      ///< the shader needs operations that compile() adds to the driver's
+   layer_only, ///< the driver lacks a matrix's component type, in its use: it may crash
+   unknown,    ///< other matrices, such as the workgroup's, or a module that validation rejects
+};
+/// The matrices of a driver.
+struct NativeMatrices {
+   std::vector<MatrixOperation> operations; ///< as it lists them
+   /// Operations on component types of its extensions, which it may support without listing them.
+   std::vector<MatrixOperation> of_extensions = {};
 };
 MatrixOwner matrix_owner(DiskCache *, const ShaderSource &, uint32_t subgroup_size,
-                         const MatrixSupport &,
-                         const std::vector<MatrixOperation> &native_operations);
+                         const MatrixSupport &, const NativeMatrices &);
 
 /// The declarations at a module's beginning.
 struct Declarations {

@@ -187,6 +187,14 @@ bool has_operand_of_any_sign(const MatrixOperation &op, const glsl_cmat_descript
    return is_operand_of_any_sign(op, desc, same_size);
 }
 
+bool has_component(const MatrixOperation &op, const glsl_cmat_description &desc)
+{
+   glsl_cmat_description in_scope = desc;
+   in_scope.scope = op.scope == MatrixScope::subgroup ? SCOPE_SUBGROUP : SCOPE_WORKGROUP;
+   return is_operand_of_any_sign(op, in_scope,
+                                 [](uint32_t, uint32_t, uint32_t, uint32_t) { return true; });
+}
+
 bool has_operand(const MatrixSupport &support, const glsl_cmat_description &desc)
 {
    const auto of_flexible = [&](const FlexibleOperation &f) {

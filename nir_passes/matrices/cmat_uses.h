@@ -33,6 +33,8 @@ Result<CmatUses> gather_cmat_uses(nir_shader *);
 bool has_operand(const MatrixOperation &, const glsl_cmat_description &);
 /// The same, ignoring the sign of integers, because bits have no sign.
 bool has_operand_of_any_sign(const MatrixOperation &, const glsl_cmat_description &);
+/// The same, for operands of any size and scope.
+bool has_component(const MatrixOperation &, const glsl_cmat_description &);
 /// Whether some operation has an operand of this use, size and type, of any sign.
 bool has_operand(const MatrixSupport &, const glsl_cmat_description &);
 

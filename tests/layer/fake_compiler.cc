@@ -84,16 +84,17 @@ bool declares_any(std::span<const uint32_t> words, std::span<const uint32_t> cap
 }
 
 MatrixOwner matrix_owner(DiskCache *, const ShaderSource &source, uint32_t,
-                         const MatrixSupport &support,
-                         const std::vector<MatrixOperation> &native_operations)
+                         const MatrixSupport &support, const NativeMatrices &native)
 {
    /* The last word of a module is the K of its one multiplication. */
+   if (source.spirv.back() == foreign_k)
+      return MatrixOwner::layer_only;
    const auto multiplies = [k = source.spirv.back()](const MatrixOperation &op) {
       return op.k == k;
    };
    if (std::ranges::none_of(support.operations, multiplies))
       return MatrixOwner::unknown;
-   return std::ranges::any_of(native_operations, multiplies) ? MatrixOwner::driver
+   return std::ranges::any_of(native.operations, multiplies) ? MatrixOwner::driver
                                                              : MatrixOwner::layer;
 }
 

@@ -34,6 +34,8 @@ struct FakeCompiler {
 /// Compiling its entry point "fail" is an error. Its entry point "plain" has no matrices, and
 /// "broken" cannot be parsed.
 std::vector<uint32_t> matrix_module(uint32_t payload = 0);
+/// The payload of a module whose component types the driver lacks.
+constexpr uint32_t foreign_k = 88;
 /// A module without matrices.
 std::vector<uint32_t> plain_module(uint32_t payload = 0);
 /// compile()'s result: without matrices, and marked by the subgroup size that it was compiled for.

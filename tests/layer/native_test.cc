@@ -12,7 +12,8 @@ namespace weft::layer_test {
 
 namespace {
 
-/// Multiplications by K: of the driver, added by the layer, and of neither.
+/// Multiplications by K: of the driver, added by the layer, and of neither. foreign_k has types that
+/// the driver lacks.
 constexpr uint32_t native_k = 7, added_k = 16, unknown_k = 99;
 
 class Native : public LayerTest {
@@ -275,6 +276,7 @@ TEST_F(Native, TypesOfTheDriverBesideTheLayers)
    create_with({VK_EXT_SHADER_FLOAT8_EXTENSION_NAME}, &float8);
 
    constexpr uint32_t float8_matrices = 4213, capability_word = 6;
+   const auto is_wide = [](const FlexibleOperation &f) { return f.granularity.a == bf16; };
    for (const bool with_float8 : {false, true}) {
       std::vector<uint32_t> words = matrix_module(added_k);
       if (with_float8)
@@ -283,9 +285,29 @@ TEST_F(Native, TypesOfTheDriverBesideTheLayers)
       const auto &operations = compiler.seen.back().options.operations;
       EXPECT_EQ(std::ranges::count(operations, narrow), 1);
       EXPECT_EQ(std::ranges::count(operations, wide), with_float8);
-      const auto is_wide = [](const FlexibleOperation &f) { return f.granularity.a == bf16; };
       EXPECT_EQ(std::ranges::any_of(compiler.seen.back().options.flexible, is_wide), with_float8);
    }
+   // The driver would crash on types that it lacks. The shader may have its types too.
+   EXPECT_TRUE(is_lowered(pipeline_shader(foreign_k).words, 32));
+   EXPECT_EQ(std::ranges::count(compiler.seen.back().options.operations, wide), 1);
+   EXPECT_TRUE(std::ranges::any_of(compiler.seen.back().options.flexible, is_wide));
+}
+
+/// If the compiler refuses a shader that the driver cannot have, the pipeline fails.
+TEST_F(Native, TypesThatTheDriverLacksAreNotLeftToIt)
+{
+   create();
+   const VkShaderModule module = make_module(matrix_module(foreign_k));
+   for (const char *entry : {"main", "fail"}) {
+      const VkComputePipelineCreateInfo info = pipeline_info(module, entry);
+      VkPipeline pipeline;
+      const bool fails = entry[0] == 'f';
+      EXPECT_EQ(create_pipelines({&info, 1}, {&pipeline, 1}),
+                fails ? VK_ERROR_UNKNOWN : VK_SUCCESS);
+      destroy_pipelines({&pipeline, 1});
+   }
+   destroy_module(module);
+   EXPECT_EQ(driver.shaders.size(), 1u);
 }
 
 /// VK_EXT_cooperative_matrix_maintenance1 took its capabilities from VK_NV_cooperative_matrix2: a

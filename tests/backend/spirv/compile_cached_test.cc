@@ -75,14 +75,16 @@ TEST_F(CompileCached, RemembersOwners)
    const std::vector<MatrixOperation> all = options.operations, none;
    for (int i = 0; i < 2; i++) {
       const auto owner = [&](const std::vector<MatrixOperation> &support,
-                             const std::vector<MatrixOperation> &native) {
-         return matrix_owner(&cache, {shader, "main", {}}, 32, {support}, native);
+                             const std::vector<MatrixOperation> &native,
+                             const std::vector<MatrixOperation> &of_extensions) {
+         return matrix_owner(&cache, {shader, "main", {}}, 32, {support}, {native, of_extensions});
       };
-      EXPECT_EQ(owner(all, all), MatrixOwner::driver);
-      EXPECT_EQ(owner(all, none), MatrixOwner::layer);
-      EXPECT_EQ(owner(none, none), MatrixOwner::unknown);
+      EXPECT_EQ(owner(all, all, none), MatrixOwner::driver);
+      EXPECT_EQ(owner(all, none, all), MatrixOwner::layer);
+      EXPECT_EQ(owner(none, all, none), MatrixOwner::unknown);
+      EXPECT_EQ(owner(none, none, none), MatrixOwner::layer_only);
       const auto files = std::filesystem::directory_iterator(folder.path / "cache");
-      EXPECT_EQ(std::distance(files, {}), 3);
+      EXPECT_EQ(std::distance(files, {}), 4);
    }
 }
 

@@ -238,30 +238,43 @@ TEST(Compile, TellsADriversOwnMatricesFromOthers)
    const std::vector<MatrixOperation> none, same = {{16, 16, 16, f, f, g, g, false}},
                                             other = {{16, 8, 16, f, f, g, g, false}};
    const auto owner = [&](const auto &operations, const auto &native) {
-      return spirv::matrix_owner(nullptr, source.shader_source(), 32, {operations}, native);
+      return spirv::matrix_owner(nullptr, source.shader_source(), 32, {operations}, {native});
    };
    using enum spirv::MatrixOwner;
-   EXPECT_EQ(owner(same, none), layer);
+   EXPECT_EQ(owner(same, none), layer_only);
    EXPECT_EQ(owner(same, other), layer);
    EXPECT_EQ(owner(same, same), driver);
-   EXPECT_EQ(owner(other, none), unknown);
+   EXPECT_EQ(owner(other, other), unknown);
    // The layer's own operations of flexible dimensions.
    EXPECT_EQ(spirv::matrix_owner(nullptr, source.shader_source(), 32,
-                                 {other, {{{8, 8, 8, f, f, g, g, false}, 64}}}, other),
+                                 {other, {{{8, 8, 8, f, f, g, g, false}, 64}}}, {other}),
              layer);
    const std::vector<uint32_t> words(source.spirv.begin(), source.spirv.begin() + 40);
-   EXPECT_EQ(spirv::matrix_owner(nullptr, {words, "main", {}}, 32, {same}, none), unknown);
+   EXPECT_EQ(spirv::matrix_owner(nullptr, {words, "main", {}}, 32, {same}, {none}), unknown);
 
    // Matrices of a workgroup, and operations of later extensions on them, may be the driver's only.
    EXPECT_EQ(spirv::matrix_owner(nullptr, test::compile(tensor_addressing).shader_source(), 32,
-                                 {same}, same),
+                                 {same}, {same}),
              unknown);
    std::string workgroup = matrices;
    for (size_t at; (at = workgroup.find("gl_ScopeSubgroup")) != std::string::npos;)
       workgroup.replace(at, strlen("gl_ScopeSubgroup"), "gl_ScopeWorkgroup");
    EXPECT_EQ(
-      spirv::matrix_owner(nullptr, test::compile(workgroup).shader_source(), 32, {same}, same),
+      spirv::matrix_owner(nullptr, test::compile(workgroup).shader_source(), 32, {same}, {same}),
       unknown);
+
+   // Component types that the driver lacks in a use, whatever the layer supports.
+   const auto b = ComponentType::bf16;
+   for (const MatrixOperation &lacking : {MatrixOperation{16, 16, 16, b, f, g, g, false},
+                                          {16, 16, 16, f, b, g, g, false},
+                                          {16, 16, 16, f, f, f, f, false}}) {
+      EXPECT_EQ(owner(same, std::vector{lacking}), layer_only);
+      EXPECT_EQ(owner(other, std::vector{lacking}), layer_only);
+      // Types of the driver's extensions are its own.
+      EXPECT_EQ(
+         spirv::matrix_owner(nullptr, source.shader_source(), 32, {same}, {{lacking}, other}),
+         layer);
+   }
 }
 
 TEST(SupportedOperations, FollowTheDriver)
