@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Sync files of the Linux kernel (linux/sync_file.h), which signal when another driver's work ends.
+/// Sync files of the Linux kernel (linux/sync_file.h). They signal when another driver's work ends.
 
 #pragma once
 

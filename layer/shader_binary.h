@@ -21,7 +21,7 @@
 namespace weft::layer {
 
 /// Begins a header. The layer also adds it (xor) to the driver's shaderBinaryUUID, so that programs
-/// keep their binaries apart from those of the driver alone. Another header needs another id.
+/// keep their binaries apart from the driver's. Another header needs another id.
 constexpr std::array<uint8_t, VK_UUID_SIZE> shader_binary_id = {
    0x57, 0x65, 0x66, 0x74, 0x9c, 0x21, 0x4e, 0x0d, 0xb3, 0x68, 0x1f, 0xd7, 0x52, 0xa0, 0x7b, 0x01};
 

@@ -316,8 +316,8 @@ private:
          [&] { return nir_imm_int(b, 1); });
    }
 
-   /// The value of emit(n) for the number n of integers of 64 bits in a texel. A declared format has
-   /// one.
+   /// The value of emit(n) for the number n of integers of 64 bits in a texel; one in declared
+   /// formats.
    template <typename Emit>
    nir_def *for_wide_components(const Image &image, const Emit &emit)
    {

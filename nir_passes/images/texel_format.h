@@ -36,7 +36,7 @@ constexpr unsigned block_side = 4; ///< texels of a compressed block in each dir
 /// fields is then the format's number among all compressed ones.
 struct TexelFormat {
    struct Field {
-      uint8_t first = 0, bits = 0; ///< within one word of 32 bits, or one of 64 in a wide texel
+      uint8_t first = 0, bits = 0; ///< within one word of 32 bits; wide: of 64
       bool operator==(const Field &) const = default;
    };
 

@@ -12,8 +12,8 @@ namespace weft::layer_test {
 
 namespace {
 
-/// Multiplications by K: of the driver, added by the layer, and of neither. foreign_k has types that
-/// the driver lacks.
+/// Multiplications by K: of the driver, added by the layer, and of neither. The types of foreign_k
+/// are foreign to the driver.
 constexpr uint32_t native_k = 7, added_k = 16, unknown_k = 99;
 
 class Native : public LayerTest {

@@ -263,7 +263,7 @@ TEST(Compile, TellsADriversOwnMatricesFromOthers)
       spirv::matrix_owner(nullptr, test::compile(workgroup).shader_source(), 32, {same}, {same}),
       unknown);
 
-   // Component types that the driver lacks in a use, whatever the layer supports.
+   // Component types that the driver lacks in a use; the layer may support them or not.
    const auto b = ComponentType::bf16;
    for (const MatrixOperation &lacking : {MatrixOperation{16, 16, 16, b, f, g, g, false},
                                           {16, 16, 16, f, b, g, g, false},
