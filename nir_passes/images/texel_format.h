@@ -52,8 +52,8 @@ using TexelFormatWords = std::array<uint32_t, 3>;
 static_assert(sizeof(TexelFormat) == sizeof(TexelFormatWords));
 
 /// A depth without a stencil is the component R. Compressed formats are BC1 to BC7. Nothing for
-/// formats of other kinds: planar, stencil, floating-point components of 64 bits, and texels of 3, 6
-/// or 24 bytes.
+/// formats of other kinds: planar, stencil, floating-point components of 64 bits, and texels of 3,
+/// 6 or 24 bytes.
 std::optional<TexelFormat> texel_format(enum pipe_format);
 
 /// The compressed format of a number; none for a number without a format.
