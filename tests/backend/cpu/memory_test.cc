@@ -275,7 +275,7 @@ void check_load(const Trial &t, uint32_t W, std::mt19937_64 &random, uint32_t cu
    s.shader.store(1, s.linear, v);
    if (t.guarded)
       nir_pop_if(b, nullptr);
-   auto program = s.shader.compile();
+   auto program = s.shader.compile(true, features_with_gathers(random() % 2));
    ASSERT_TRUE(program) << program.error().message;
 
    Bytes memory = random_bytes(random, memory_size);
@@ -306,7 +306,7 @@ void check_store(const Trial &t, uint32_t W, std::mt19937_64 &random, uint32_t c
    s.shader.store(0, s.offset, v);
    if (t.guarded)
       nir_pop_if(b, nullptr);
-   auto program = s.shader.compile();
+   auto program = s.shader.compile(true, features_with_gathers(random() % 2));
    ASSERT_TRUE(program) << program.error().message;
 
    const uint32_t memory_size = t.memory_size(),
@@ -402,7 +402,7 @@ void check_rows(uint32_t W, std::mt19937_64 &random)
                    shared ? shader.load_shared(offset, components, bytes * 8)
                           : shader.load(0, offset, components, bytes * 8));
    nir_pop_if(b, nullptr);
-   auto program = shader.compile();
+   auto program = shader.compile(true, features_with_gathers(random() % 2));
    ASSERT_TRUE(program) << program.error().message;
 
    const auto words = [](const std::vector<uint32_t> &numbers) {

@@ -79,7 +79,18 @@ nir_def *NirShader::local_index()
                    nir_load_subgroup_invocation(&b));
 }
 
-Result<std::shared_ptr<const Program>> NirShader::compile(bool robust)
+const CpuFeatures &features_with_gathers(bool has_gathers)
+{
+   const auto make = [](bool fast_gathers) {
+      CpuFeatures features = host_features();
+      features.target.fast_gathers = fast_gathers;
+      return features;
+   };
+   static const CpuFeatures with = make(true), without = make(false);
+   return has_gathers ? with : without;
+}
+
+Result<std::shared_ptr<const Program>> NirShader::compile(bool robust, const CpuFeatures &features)
 {
    nir_validate_shader(shader.get(), "test");
    CompileOptions options;
@@ -88,7 +99,7 @@ Result<std::shared_ptr<const Program>> NirShader::compile(bool robust)
          if (!std::strcmp(name, phase))
             std::fprintf(stderr, "%s\n", text.c_str());
       };
-   auto translated = translate({std::move(shader), &host_features(), W, robust}, options);
+   auto translated = translate({std::move(shader), &features, W, robust}, options);
    if (!translated)
       return translated.error();
    return generate(std::move(*translated), options);

@@ -42,11 +42,15 @@ public:
    void use_shared(uint32_t bytes) { shader->info.shared_size = bytes; }
 
    /// Call it once: it consumes the shader.
-   Result<std::shared_ptr<const Program>> compile(bool robust = true);
+   Result<std::shared_ptr<const Program>> compile(bool robust = true,
+                                                  const CpuFeatures & = host_features());
 
 private:
    Shader shader;
 };
+
+/// The machine's features, with HostTarget::fast_gathers or without, on any machine.
+const CpuFeatures &features_with_gathers(bool);
 
 /// Runs workgroups 0 … groups - 1 of a program; buffers[i] is buffer i; an access behind its end
 /// crashes. A plain program has to write the same.

@@ -88,12 +88,15 @@ llvm::Function *StridedAccess::lanewise_function(bool stores)
    return function;
 }
 
-void StridedAccess::access_lanewise(bool stores, Value *data)
+/// Recomputes offsets that only this branch uses, so that the common branch does not compute them.
+Value *StridedAccess::offsets_of_branch()
 {
-   // Recomputes offsets that only this branch uses, so that the common branch does not compute
-   // them.
-   Value *all_offsets = fixed() ? Rematerializer(b)(offsets) : offsets,
-         *memory = t.lane_offsets(offsets->getType());
+   return fixed() ? Rematerializer(b)(offsets) : offsets;
+}
+
+void StridedAccess::access_lanewise(bool stores, Value *data, bool is_rare)
+{
+   Value *all_offsets = offsets_of_branch(), *memory = t.lane_offsets(offsets->getType());
    b.CreateStore(all_offsets, memory);
    const LanewiseAccess access = {
       {region.base ? region.base : llvm::ConstantPointerNull::get(b.getPtrTy()),
@@ -101,24 +104,58 @@ void StridedAccess::access_lanewise(bool stores, Value *data)
       b.CreateZExt(t.bits_of(t.mask_or_ones()), b.getInt64Ty()),
       memory,
       data};
-   if (plan.is_often_lanewise)
-      call_lanewise(lanewise_function(stores), access);
-   else
+   if (is_rare)
       call_runtime(stores, access);
+   else
+      call_lanewise(lanewise_function(stores), access);
+}
+
+bool StridedAccess::may_gather_at_once() const
+{
+   return plan.is_often_lanewise && t.options.target.fast_gathers && !plan.access.is_volatile &&
+          (element() == 4 || element() == 8);
+}
+
+/// Loads by the CPU's gathers; inactive lanes get zeros. The elements of all active lanes must be
+/// in bounds.
+Value *StridedAccess::gather_at_once(Value *active, Value *all_offsets)
+{
+   auto *type = llvm::FixedVectorType::get(b.getIntNTy(element() * 8), t.W);
+   Value *pointers =
+      is_address()
+         ? b.CreateIntToPtr(all_offsets, llvm::FixedVectorType::get(b.getPtrTy(), t.W))
+         : b.CreateGEP(b.getInt8Ty(), region.base,
+                       b.CreateZExt(all_offsets, llvm::FixedVectorType::get(b.getInt64Ty(), t.W)));
+   Value *gathered = b.CreateMaskedGather(type, pointers, llvm::Align(1), active,
+                                          llvm::Constant::getNullValue(type));
+   return b.CreateBitCast(gathered, packed_type());
 }
 
 Value *StridedAccess::load_lanewise()
 {
-   Value *data = t.lane_data(packed_type());
-   access_lanewise(false, data);
-   return b.CreateLoad(packed_type(), data);
+   const auto by_function = [&](bool is_rare) -> Value * {
+      Value *data = t.lane_data(packed_type());
+      access_lanewise(false, data, is_rare);
+      return b.CreateLoad(packed_type(), data);
+   };
+   if (!may_gather_at_once())
+      return by_function(!plan.is_often_lanewise);
+   Value *all_offsets = offsets_of_branch(), *active = t.mask_or_ones();
+   if (is_address())
+      return gather_at_once(active, all_offsets);
+   Value *fits = lanes_in_bounds(t, region, all_offsets, element());
+   Value *outlying = t.bits_of(b.CreateAnd(active, b.CreateNot(fits)));
+   const Values loaded = choose(
+      t, b.CreateIsNull(outlying), [&] { return Values{gather_at_once(active, all_offsets)}; },
+      [&] { return Values{by_function(true)}; });
+   return loaded[0];
 }
 
 void StridedAccess::store_lanewise(Value *all)
 {
    Value *data = t.lane_data(packed_type());
    b.CreateStore(all, data);
-   access_lanewise(true, data);
+   access_lanewise(true, data, !plan.is_often_lanewise);
 }
 
 /// Offsets for inactive lanes: the region's first bytes. They are readable if the element of any

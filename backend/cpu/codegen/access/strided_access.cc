@@ -302,40 +302,6 @@ Value *StridedAccess::load_groups()
    return concatenate(t, parts);
 }
 
-namespace {
-
-/// Returns the values of `fast`. Unless `condition` is null, a branch selects `fast` or `slow`.
-template <typename Fast, typename Slow>
-Values choose(Translator &t, Value *condition, Fast fast, Slow slow)
-{
-   if (!condition)
-      return fast();
-   llvm::IRBuilder<> &b = t.b;
-   llvm::BasicBlock *fast_block = t.block("pieces"), *slow_block = t.block("lanewise"),
-                    *join = t.block("joined");
-   b.CreateCondBr(condition, fast_block, slow_block,
-                  llvm::MDBuilder(t.context).createBranchWeights(1000, 1));
-   b.SetInsertPoint(slow_block);
-   const Values slow_values = slow();
-   slow_block = b.GetInsertBlock();
-   b.CreateBr(join);
-   b.SetInsertPoint(fast_block);
-   const Values fast_values = fast();
-   fast_block = b.GetInsertBlock();
-   b.CreateBr(join);
-   b.SetInsertPoint(join);
-   Values values;
-   for (unsigned i = 0; i < fast_values.size(); i++) {
-      llvm::PHINode *phi = b.CreatePHI(fast_values[i]->getType(), 2);
-      phi->addIncoming(fast_values[i], fast_block);
-      phi->addIncoming(slow_values[i], slow_block);
-      values.push_back(phi);
-   }
-   return values;
-}
-
-} // namespace
-
 /// The lanes whose memory a masked instruction accesses. Usually one comparison shows that all of
 /// them are in bounds, without one for each register. If the CPU has no registers of masks, a mask
 /// that passes between blocks would be packed and unpacked.

@@ -17,6 +17,8 @@
 #include "backend/cpu/codegen/access/region.h"
 #include "backend/cpu/codegen/plans/access_plan.h"
 
+#include <llvm/IR/MDBuilder.h>
+
 #include <vector>
 
 namespace weft::cpu {
@@ -101,10 +103,43 @@ struct StridedAccess {
    llvm::Value *offsets_of_rows(const LanewiseAccess &, const AccessPlan &rows);
    void gather(const LanewiseAccess &, llvm::Value *safe_offsets);
    void scatter(const LanewiseAccess &);
-   void access_lanewise(bool stores, llvm::Value *data);
+   llvm::Value *offsets_of_branch();
+   void access_lanewise(bool stores, llvm::Value *data, bool is_rare);
+   bool may_gather_at_once() const;
+   llvm::Value *gather_at_once(llvm::Value *active, llvm::Value *all_offsets);
    llvm::Value *load_lanewise();
    void store_lanewise(llvm::Value *all);
 };
+
+/// Returns the values of `fast`. Unless `condition` is null, a branch selects `fast` or `slow`.
+template <typename Fast, typename Slow>
+Values choose(Translator &t, llvm::Value *condition, Fast fast, Slow slow)
+{
+   if (!condition)
+      return fast();
+   llvm::IRBuilder<> &b = t.b;
+   llvm::BasicBlock *fast_block = t.block("pieces"), *slow_block = t.block("lanewise"),
+                    *join = t.block("joined");
+   b.CreateCondBr(condition, fast_block, slow_block,
+                  llvm::MDBuilder(t.context).createBranchWeights(1000, 1));
+   b.SetInsertPoint(slow_block);
+   const Values slow_values = slow();
+   slow_block = b.GetInsertBlock();
+   b.CreateBr(join);
+   b.SetInsertPoint(fast_block);
+   const Values fast_values = fast();
+   fast_block = b.GetInsertBlock();
+   b.CreateBr(join);
+   b.SetInsertPoint(join);
+   Values values;
+   for (unsigned i = 0; i < fast_values.size(); i++) {
+      llvm::PHINode *phi = b.CreatePHI(fast_values[i]->getType(), 2);
+      phi->addIncoming(fast_values[i], fast_block);
+      phi->addIncoming(slow_values[i], slow_block);
+      values.push_back(phi);
+   }
+   return values;
+}
 
 /// i1: whether every lane's bool is true.
 llvm::Value *are_all(Translator &, llvm::Value *lane_bools);
