@@ -63,15 +63,21 @@ VkResult create_one(const Call &call, const VkComputePipelineCreateInfo &origina
    std::unique_ptr<CapturedPipeline> captured;
    if (!shader.representations.empty())
       captured = std::make_unique<CapturedPipeline>(std::move(shader.representations));
+   std::unique_ptr<StagePlan> plan;
+   if (shader.form == Form::lowered && flags & VK_PIPELINE_CREATE_2_CAPTURE_DATA_BIT_KHR)
+      plan = std::make_unique<StagePlan>(edited.stage.plan);
 
    const VkResult result = device.next.CreateComputePipelines(
       device.handle, call.cache, 1, &edited.finish(), call.allocator, out);
-   if (result == VK_SUCCESS && captured) {
+   if (result == VK_SUCCESS && (captured || plan)) {
       OnFailure undo([&] {
-         device.next.DestroyPipeline(device.handle, *out, call.allocator);
+         destroy_pipeline(device.handle, *out, call.allocator);
          *out = VK_NULL_HANDLE;
       });
-      device.captured.add(*out, std::move(captured));
+      if (captured)
+         device.captured.add(*out, std::move(captured));
+      if (plan)
+         device.lowered_pipelines.add(*out, std::move(plan));
       undo.succeeded();
    }
    if (shader.form == Form::lowered)
@@ -116,6 +122,7 @@ VKAPI_ATTR void VKAPI_CALL destroy_pipeline(VkDevice handle, VkPipeline pipeline
 {
    Device *device = find_device(handle);
    device->captured.take(pipeline);
+   device->lowered_pipelines.take(pipeline);
    device->next.DestroyPipeline(handle, pipeline, allocator);
 }
 

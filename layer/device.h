@@ -60,7 +60,11 @@ struct Device {
 
    Registry<VkShaderModule, MatrixModule> modules;
    Registry<VkPipeline, CapturedPipeline> captured;
-   Registry<VkShaderEXT, StagePlan> lowered_shaders; ///< and the changes to their descriptions
+   /// The changes to the descriptions of lowered shaders that may have binaries, of these binaries,
+   /// and of pipelines whose data is captured for binaries.
+   Registry<VkShaderEXT, StagePlan> lowered_shaders;
+   Registry<VkPipelineBinaryKHR, StagePlan> lowered_binaries;
+   Registry<VkPipeline, StagePlan> lowered_pipelines;
    std::atomic<uint32_t> placeholders = 0;
 };
 

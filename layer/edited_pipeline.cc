@@ -15,7 +15,8 @@ VkPipelineCreateFlags2KHR flags_of(const VkComputePipelineCreateInfo &info)
 
 EditedComputePipeline::EditedComputePipeline(const Device &device,
                                              const VkComputePipelineCreateInfo &original)
-    : stage(device, original.stage, original.pNext), info(original), chain(original.pNext)
+    : stage(device, original.stage, original.pNext), device(device), info(original),
+      chain(original.pNext)
 {
 }
 
@@ -38,7 +39,9 @@ VkResult EditedComputePipeline::edit(bool may_compile, bool capture)
 {
    const auto *binaries = vk_find_struct_const(info.pNext, PIPELINE_BINARY_INFO_KHR);
    if (binaries && binaries->binaryCount) {
-      stage.edit_size();
+      // A compute pipeline has one shader, so all its binaries have the same changes.
+      const StagePlan *plan = device.lowered_binaries.find(binaries->pPipelineBinaries[0]);
+      plan ? stage.edit_for_binary(*plan) : stage.edit_size();
       return VK_SUCCESS;
    }
    return stage.edit(may_compile, capture);

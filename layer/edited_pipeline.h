@@ -36,6 +36,7 @@ public:
    EditedStage stage;
 
 private:
+   const Device &device;
    VkComputePipelineCreateInfo info;
    StructChain chain;
 };

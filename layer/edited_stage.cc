@@ -61,7 +61,14 @@ VkResult EditedStage::edit(bool may_compile, bool capture)
 
 void EditedStage::edit_size()
 {
-   apply(plan_stage(device.size_rules, sizes_of(info), shader), info, chain);
+   plan = plan_stage(device.size_rules, sizes_of(info), shader);
+   apply(plan, info, chain);
+}
+
+void EditedStage::edit_for_binary(const StagePlan &of_binary)
+{
+   plan = of_binary;
+   apply(plan, info, chain);
 }
 
 const VkPipelineShaderStageCreateInfo &EditedStage::finish()

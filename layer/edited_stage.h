@@ -26,13 +26,16 @@ public:
    /// VK_PIPELINE_COMPILE_REQUIRED if the shader must not be compiled and is not in the cache, or
    /// if the stage has an identifier only.
    VkResult edit(bool may_compile, bool capture);
-   /// Edits the size only; the shader comes from a binary (VK_KHR_pipeline_binary).
+   /// Edits the size only; the shader is not lowered, or comes from a binary.
    void edit_size();
+   /// Edits the description for the binary of a lowered shader (VK_KHR_pipeline_binary).
+   void edit_for_binary(const StagePlan &);
 
    /// Valid until the next change.
    const VkPipelineShaderStageCreateInfo &finish();
 
    LoweredShader shader;
+   StagePlan plan; ///< the changes that were made
 
 private:
    VkResult use_module(std::span<const uint32_t> words);

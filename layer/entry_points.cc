@@ -11,7 +11,6 @@
 #include "layer/physical_device_queries.h"
 #include "layer/pipeline_binary.h"
 #include "layer/pipeline_executable.h"
-#include "layer/shader_binary.h"
 #include "layer/shader_module.h"
 #include "layer/shader_object.h"
 
@@ -101,6 +100,8 @@ const EntryPoint entry_points[] = {
          get_pipeline_indirect_memory_requirements),
    entry("vkGetPipelineKeyKHR", Level::lowering, get_pipeline_key),
    entry("vkCreatePipelineBinariesKHR", Level::lowering, create_pipeline_binaries),
+   entry("vkGetPipelineBinaryDataKHR", Level::lowering, get_pipeline_binary_data),
+   entry("vkDestroyPipelineBinaryKHR", Level::lowering, destroy_pipeline_binary),
    entry("vkGetPipelineExecutableInternalRepresentationsKHR", Level::lowering,
          get_pipeline_executable_internal_representations),
    entry("vkCreateShadersEXT", Level::lowering, create_shaders),

@@ -3,10 +3,10 @@
 
 #include "layer/physical_device_queries.h"
 
+#include "layer/binary_header.h"
 #include "layer/guard.h"
 #include "layer/instance.h"
 #include "layer/plan/driver_report.h"
-#include "layer/shader_binary.h"
 #include "layer/struct_chain.h"
 #include "vulkan_util/matrix_properties.h"
 #include "vulkan_util/out_array.h"
@@ -230,10 +230,8 @@ VKAPI_ATTR void VKAPI_CALL get_physical_device_properties2(VkPhysicalDevice phys
    }
    auto *objects = vk_find_struct(properties->pNext, PHYSICAL_DEVICE_SHADER_OBJECT_PROPERTIES_EXT);
    if (objects && device && device->lowers_any() &&
-       device->has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME)) {
-      for (size_t i = 0; i < shader_binary_id.size(); i++)
-         objects->shaderBinaryUUID[i] ^= shader_binary_id[i];
-   }
+       device->has_extension(VK_EXT_SHADER_OBJECT_EXTENSION_NAME))
+      add_binary_id(objects->shaderBinaryUUID);
    if (const Identity *identity = identity_of(*instance, device)) {
       // The driver leaves structs that it does not know unfilled.
       const bool has_core = properties->properties.apiVersion >= VK_API_VERSION_1_2;

@@ -5,10 +5,10 @@
 
 #include "layer/shader_object.h"
 
+#include "layer/binary_header.h"
 #include "layer/guard.h"
 #include "layer/instance.h"
 #include "layer/lowering.h"
-#include "layer/shader_binary.h"
 #include "layer/shader_module.h"
 #include "layer/struct_chain.h"
 
@@ -26,6 +26,20 @@ std::span<const uint32_t> words_of(const Device &device, const VkShaderCreateInf
    return info.codeType == VK_SHADER_CODE_TYPE_SPIRV_EXT
              ? matrix_words(device, info.pCode, info.codeSize)
              : std::span<const uint32_t>();
+}
+
+/// Removes the header from the description of a binary. The changes that it names; nothing for
+/// binaries without a header and for other code.
+std::optional<StagePlan> take_header(VkShaderCreateInfoEXT &info)
+{
+   if (info.codeType != VK_SHADER_CODE_TYPE_BINARY_EXT)
+      return std::nullopt;
+   const std::optional<StagePlan> plan = read_binary_header(info.pCode, info.codeSize);
+   if (plan) {
+      info.pCode = static_cast<const uint8_t *>(info.pCode) + binary_header_size;
+      info.codeSize -= binary_header_size;
+   }
+   return plan;
 }
 
 bool is_ours(const Device &device, VkShaderCreateInfoEXT info)
@@ -113,6 +127,29 @@ VKAPI_ATTR VkResult VKAPI_CALL create_shaders(VkDevice handle, uint32_t count,
       remember(*device, edited, {shaders, good}, allocator);
       return result != VK_SUCCESS ? result : failure;
    });
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL get_shader_binary_data(VkDevice handle, VkShaderEXT shader,
+                                                      size_t *size, void *data)
+{
+   const Device *device = find_device(handle);
+   const StagePlan *plan = device->lowered_shaders.find(shader);
+   if (!plan)
+      return device->next.GetShaderBinaryDataEXT(handle, shader, size, data);
+   const size_t given = data ? *size : SIZE_MAX;
+   *size = 0;
+   if (given < binary_header_size)
+      return VK_INCOMPLETE;
+   size_t driver_size = given - binary_header_size;
+   void *drivers = data ? static_cast<uint8_t *>(data) + binary_header_size : nullptr;
+   const VkResult result =
+      device->next.GetShaderBinaryDataEXT(handle, shader, &driver_size, drivers);
+   if (result != VK_SUCCESS)
+      return result;
+   *size = driver_size + binary_header_size;
+   if (data)
+      write_binary_header(*plan, data);
+   return VK_SUCCESS;
 }
 
 VKAPI_ATTR void VKAPI_CALL destroy_shader(VkDevice handle, VkShaderEXT shader,

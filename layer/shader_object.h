@@ -14,6 +14,8 @@ namespace weft::layer {
 VKAPI_ATTR VkResult VKAPI_CALL create_shaders(VkDevice, uint32_t count,
                                               const VkShaderCreateInfoEXT *,
                                               const VkAllocationCallbacks *, VkShaderEXT *);
+VKAPI_ATTR VkResult VKAPI_CALL get_shader_binary_data(VkDevice, VkShaderEXT, size_t *size,
+                                                      void *data);
 VKAPI_ATTR void VKAPI_CALL destroy_shader(VkDevice, VkShaderEXT, const VkAllocationCallbacks *);
 
 } // namespace weft::layer

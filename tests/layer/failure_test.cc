@@ -147,6 +147,30 @@ TEST_F(OutOfMemory, PipelineKey)
    destroy_module(module);
 }
 
+TEST_F(OutOfMemory, PipelineBinaries)
+{
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   const VkShaderModule module = make_module(matrix_module());
+   VkComputePipelineCreateInfo compute = pipeline_info(module);
+   const VkPipelineCreateInfoKHR described = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CREATE_INFO_KHR,
+                                              .pNext = &compute};
+   const VkPipelineBinaryCreateInfoKHR info = {.sType =
+                                                  VK_STRUCTURE_TYPE_PIPELINE_BINARY_CREATE_INFO_KHR,
+                                               .pPipelineCreateInfo = &described};
+   VkPipelineBinaryKHR binary = VK_NULL_HANDLE;
+   VkPipelineBinaryHandlesInfoKHR handles = {
+      .sType = VK_STRUCTURE_TYPE_PIPELINE_BINARY_HANDLES_INFO_KHR, .pPipelineBinaries = &binary};
+   const auto create =
+      device_function<PFN_vkCreatePipelineBinariesKHR>("vkCreatePipelineBinariesKHR");
+   exhaust([&] { return create(device, &info, nullptr, &handles); },
+           [&] {
+              device_function<PFN_vkDestroyPipelineBinaryKHR>("vkDestroyPipelineBinaryKHR")(
+                 device, binary, nullptr);
+           });
+   destroy_module(module);
+}
+
 TEST_F(OutOfMemory, ShaderObject)
 {
    ASSERT_VK(create_instance());

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <span>
 
 namespace weft::layer_test {
 namespace {
@@ -231,14 +232,53 @@ VkResult VKAPI_CALL get_pipeline_key(VkDevice, const VkPipelineCreateInfoKHR *in
    return VK_SUCCESS;
 }
 
+/// A pipeline has one binary, its code.
 VkResult VKAPI_CALL create_binaries(VkDevice, const VkPipelineBinaryCreateInfoKHR *info,
                                     const VkAllocationCallbacks *,
                                     VkPipelineBinaryHandlesInfoKHR *out)
 {
    WithoutInjection w;
    see_described(info->pPipelineCreateInfo);
-   out->pipelineBinaryCount = 0;
+   const VkPipelineBinaryKeysAndDataKHR *stored = info->pKeysAndDataInfo;
+   out->pipelineBinaryCount = stored ? stored->binaryCount : 1;
+   for (uint32_t i = 0; out->pPipelineBinaries && i < out->pipelineBinaryCount; i++) {
+      FakeBinary binary = {handle_of<VkPipelineBinaryKHR>(driver->add("binary")), {}};
+      if (stored) {
+         const auto *data = static_cast<const uint8_t *>(stored->pPipelineBinaryData[i].pData);
+         binary.data.assign(data, data + stored->pPipelineBinaryData[i].dataSize);
+      } else {
+         const std::span words = driver->shaders.back().words;
+         binary.data.resize(words.size_bytes());
+         memcpy(binary.data.data(), words.data(), words.size_bytes());
+      }
+      out->pPipelineBinaries[i] = binary.handle;
+      driver->binaries.push_back(binary);
+   }
    return driver->enter("vkCreatePipelineBinariesKHR");
+}
+
+VkResult VKAPI_CALL get_binary_data(VkDevice, const VkPipelineBinaryDataInfoKHR *info,
+                                    VkPipelineBinaryKeyKHR *key, size_t *size, void *data)
+{
+   WithoutInjection w;
+   const std::vector<uint8_t> &bytes =
+      std::ranges::find(driver->binaries, info->pipelineBinary, &FakeBinary::handle)->data;
+   key->keySize = 1;
+   key->key[0] = 0x22;
+   const size_t given = *size;
+   *size = bytes.size();
+   if (data && given < bytes.size())
+      return VK_ERROR_NOT_ENOUGH_SPACE_KHR;
+   if (data)
+      memcpy(data, bytes.data(), bytes.size());
+   return VK_SUCCESS;
+}
+
+void VKAPI_CALL destroy_binary(VkDevice, VkPipelineBinaryKHR binary, const VkAllocationCallbacks *)
+{
+   WithoutInjection w;
+   if (binary)
+      driver->remove(number(binary), "binary");
 }
 
 VkResult VKAPI_CALL create_shaders(VkDevice, uint32_t count, const VkShaderCreateInfoEXT *infos,
@@ -318,6 +358,8 @@ const Command commands[] = {
            VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME),
    COMMAND("vkGetPipelineKeyKHR", get_pipeline_key, VK_KHR_PIPELINE_BINARY_EXTENSION_NAME),
    COMMAND("vkCreatePipelineBinariesKHR", create_binaries, VK_KHR_PIPELINE_BINARY_EXTENSION_NAME),
+   COMMAND("vkGetPipelineBinaryDataKHR", get_binary_data, VK_KHR_PIPELINE_BINARY_EXTENSION_NAME),
+   COMMAND("vkDestroyPipelineBinaryKHR", destroy_binary, VK_KHR_PIPELINE_BINARY_EXTENSION_NAME),
    COMMAND("vkCreateShadersEXT", create_shaders, VK_EXT_SHADER_OBJECT_EXTENSION_NAME),
    COMMAND("vkGetShaderBinaryDataEXT", get_shader_binary, VK_EXT_SHADER_OBJECT_EXTENSION_NAME),
    COMMAND("vkDestroyShaderEXT", destroy_shader, VK_EXT_SHADER_OBJECT_EXTENSION_NAME),

@@ -32,6 +32,11 @@ struct SeenShader {
    VkShaderEXT object = VK_NULL_HANDLE; ///< of a shader object
 };
 
+struct FakeBinary {
+   VkPipelineBinaryKHR handle;
+   std::vector<uint8_t> data;
+};
+
 class FakeDriver {
 public:
    FakeDriver();
@@ -73,6 +78,7 @@ public:
    VkPhysicalDeviceVulkan12Features enabled12 = {};
    VkPhysicalDeviceVulkan13Features enabled13 = {};
    std::vector<std::vector<uint32_t>> modules; ///< words, in the order of creation
+   std::vector<FakeBinary> binaries;           ///< of pipelines, also destroyed ones
    std::vector<SeenShader> shaders;            ///< of pipelines, keys and binaries, stage by stage
    VkDeferredOperationKHR deferred_operation = VK_NULL_HANDLE;
    std::vector<std::string> submitted; ///< by vkSubmitDebugUtilsMessageEXT
