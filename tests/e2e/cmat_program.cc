@@ -169,6 +169,11 @@ void for_each_matrix_type(Device &device, oracle::Random &random, const MatrixFi
       skip_case("needs types that the drawn matrices do not have");
 }
 
+bool compiles_each_component(const Device &device, uint32_t components, uint32_t at_most)
+{
+   return !strstr(device.properties.deviceName, "LLVM 15") || components <= at_most;
+}
+
 bool keeps_subnormals(const Device &device, ComponentType type)
 {
    if (!device.is_weft)

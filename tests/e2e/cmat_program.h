@@ -62,6 +62,10 @@ using MatrixFilter = std::function<bool(const MatrixType &, uint32_t subgroup_si
 void for_each_matrix_type(Device &, oracle::Random &, const MatrixBody &);
 void for_each_matrix_type(Device &, oracle::Random &, const MatrixFilter &fits, const MatrixBody &);
 
+/// Whether the device compiles long code for each component of an invocation within a minute. LLVM
+/// 15 below lavapipe schedules code in quadratic time. `at_most`: its limit for this code.
+bool compiles_each_component(const Device &, uint32_t components, uint32_t at_most);
+
 /// Whether the device keeps subnormal numbers in shaders that do not require it, such as these
 /// shaders. Drivers other than Weft's may flush them (Vulkan, Precision and Operation of SPIR-V
 /// Instructions).
