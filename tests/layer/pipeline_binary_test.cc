@@ -68,7 +68,6 @@ TEST_F(PipelineBinary, BinariesAreThoseOfTheLoweredPipeline)
    destroy_module(module);
 }
 
-/// Nothing is to be compiled, so the shader is not read.
 /// A driver takes the binaries of a lowered pipeline with the description that this pipeline had.
 TEST_F(PipelineBinary, BinariesOfLoweredPipelines)
 {
@@ -144,6 +143,7 @@ TEST_F(PipelineBinary, BinariesOfLoweredPipelines)
    destroy_module(module);
 }
 
+/// Nothing is to be compiled, so the shader is not read.
 TEST_F(PipelineBinary, PipelinesOfBinariesAreNotLowered)
 {
    const VkShaderModule module = make_module(matrix_module());

@@ -7,8 +7,6 @@
 #include "backend/cpu/codegen/vectors/multi_shuffle.h"
 #include "backend/cpu/codegen/vectors/packed_values.h"
 
-#include <llvm/IR/MDBuilder.h>
-
 namespace weft::cpu {
 
 using llvm::Value;
