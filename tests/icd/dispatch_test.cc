@@ -272,6 +272,7 @@ TEST_F(DispatchTest, OffsetsUpTo4GiB)
          uint i = gl_LocalInvocationID.x;
          data[base + i] = data[base + i] + i + 1;       // neighbours
          data[base + 64 + i * i * one] = i + 2;         // scattered
+         data[base + 1800 + i] = data[base + 64 + i * i * one] + 1; // gathered
          if (i == 0) data[base + 2000] = data.length() > 0x3fff0000u ? 3 : 0;
       })";
    use_one_buffer(glsl, size, 8);
@@ -286,6 +287,7 @@ TEST_F(DispatchTest, OffsetsUpTo4GiB)
    for (uint32_t base : bases) {
       for (uint32_t i = 0; i < 32; i++) {
          ASSERT_EQ(out.as()[base + 64 + i * i], i + 2) << base << " " << i;
+         ASSERT_EQ(out.as()[base + 1800 + i], i + 3) << base << " " << i;
          ASSERT_EQ(out.as()[base + i], i + 1) << base << " " << i;
       }
       EXPECT_EQ(out.as()[base + 2000], 3u) << base;

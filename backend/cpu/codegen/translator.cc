@@ -246,20 +246,26 @@ Value *Translator::first_active_lane()
 
 void Translator::for_each_lane(Value *lane_bools, const std::function<void(Value *lane)> &body)
 {
-   llvm::Type *bits_type = int_type(W);
-   llvm::AllocaInst *remaining = variable(bits_type, "remaining");
-   b.CreateStore(lane_bools ? bits_of(lane_bools) : llvm::Constant::getAllOnesValue(bits_type),
-                 remaining);
+   // Counting is twice as fast as the search for the next active lane.
+   llvm::Type *type = lane_bools ? int_type(W) : b.getInt32Ty();
+   llvm::AllocaInst *state = variable(type, lane_bools ? "remaining" : "next");
+   b.CreateStore(lane_bools ? bits_of(lane_bools) : b.getInt32(0), state);
    llvm::BasicBlock *head = block("lanes"), *inside = block("lane"), *done = block("lanes.done");
    b.CreateBr(head);
    b.SetInsertPoint(head);
-   Value *bits = b.CreateLoad(bits_type, remaining);
-   b.CreateCondBr(b.CreateIsNull(bits), done, inside);
+   Value *current = b.CreateLoad(type, state);
+   b.CreateCondBr(lane_bools ? b.CreateIsNull(current) : b.CreateICmpEQ(current, b.getInt32(W)),
+                  done, inside);
    b.SetInsertPoint(inside);
-   Value *lane = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, b.getTrue());
-   b.CreateStore(b.CreateAnd(bits, b.CreateSub(bits, llvm::ConstantInt::get(bits_type, 1))),
-                 remaining);
-   body(b.CreateZExtOrTrunc(lane, b.getInt32Ty()));
+   Value *one = llvm::ConstantInt::get(type, 1), *lane = current;
+   if (lane_bools) {
+      lane = b.CreateZExtOrTrunc(
+         b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, current, b.getTrue()), b.getInt32Ty());
+      b.CreateStore(b.CreateAnd(current, b.CreateSub(current, one)), state);
+   } else {
+      b.CreateStore(b.CreateNUWAdd(current, one), state);
+   }
+   body(lane);
    b.CreateBr(head);
    b.SetInsertPoint(done);
 }

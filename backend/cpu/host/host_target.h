@@ -25,8 +25,9 @@ struct HostTarget {
    bool byte_dots = false;
    /// Instructions compute with numbers of f16: AVX512-FP16.
    bool half_arithmetic = false;
-   /// One instruction that gathers elements of 32 or 64 bits is faster than a load of each.
-   bool fast_gathers = false;
+   /// An instruction that gathers or scatters elements of 32 or 64 bits is faster than a load or
+   /// store of each.
+   bool fast_gathers_and_scatters = false;
 
    // For LLVM.
    std::string_view triple = {};

@@ -49,14 +49,17 @@ std::vector<AtomicCase<T>> atomic_cases()
 /// The place of an invocation's operation: one place for all invocations, or a place by its data.
 const char *const place_expressions[] = {"0", "v % 7", "gl_WorkGroupID.x % 7"};
 
+/// In whole subgroups, or in subgroups with inactive lanes.
 template <typename T>
-void check_global(Executor &executor, std::mt19937_64 &random, uint32_t W, const char *type)
+void check_global(Executor &executor, std::mt19937_64 &random, uint32_t W, const char *type,
+                  bool whole)
 {
+   const uint32_t local = whole ? 128 : 100, invocations = groups * local;
    for (const AtomicCase<T> &test : atomic_cases<T>()) {
       for (const char *place : place_expressions) {
          SCOPED_TRACE(std::string(test.function) + " at " + place);
-         const std::string glsl = "#define T " + std::string(type) + R"(
-layout(local_size_x = 100) in;
+         const std::string glsl = "#define T " + std::string(type) +
+                                  "\nlayout(local_size_x = " + std::to_string(local) + R"() in;
 layout(set = 0, binding = 0, scalar) buffer I { T a[]; };
 layout(set = 0, binding = 1, scalar) buffer P { T places[]; };
 layout(set = 0, binding = 2, scalar) buffer O { T o[]; };
@@ -64,7 +67,8 @@ void main() {
    uint i = gl_GlobalInvocationID.x;
    T data = a[i];
    uint v = uint(data);
-   if (v % 5 != 0)
+   if ()" + (whole ? "true" : "v % 5 != 0") +
+                                  R"()
       o[i] = )" + test.function + "(places[" +
                                   place + R"(], data);
 }
@@ -82,7 +86,7 @@ void main() {
          std::vector<T> expected(places, test.initial);
          for (uint32_t i = 0; i < invocations; i++) {
             const uint32_t v = uint32_t(a[i]);
-            if (v % 5 == 0) {
+            if (!whole && v % 5 == 0) {
                ASSERT_EQ(o[i], T(77));
                continue;
             }
@@ -98,12 +102,14 @@ void main() {
 
 TEST_P(Atomics, Combine32Bits)
 {
-   check_global<uint32_t>(executor, random, GetParam(), "uint");
+   for (const bool whole : {false, true})
+      check_global<uint32_t>(executor, random, GetParam(), "uint", whole);
 }
 
 TEST_P(Atomics, Combine64Bits)
 {
-   check_global<uint64_t>(executor, random, GetParam(), "uint64_t");
+   for (const bool whole : {false, true})
+      check_global<uint64_t>(executor, random, GetParam(), "uint64_t", whole);
 }
 
 /// The old values of a counter are a permutation of 0..n-1 for any order of the lanes.

@@ -61,7 +61,8 @@ TEST(CpuFeatures, AreNarrowedToALimit)
    const CpuFeatures avx2 = detect_features(IsaLimit::avx2);
    EXPECT_LE(avx2.instruction_set, InstructionSet::avx2);
    EXPECT_FALSE(avx2.avx_vnni || avx2.avx512_vnni || avx2.avx512_bf16 || avx2.amx);
-   EXPECT_FALSE(avx2.target.byte_dots || avx2.target.half_arithmetic || avx2.target.fast_gathers);
+   EXPECT_FALSE(avx2.target.byte_dots || avx2.target.half_arithmetic ||
+                avx2.target.fast_gathers_and_scatters);
    EXPECT_FALSE(avx2.target.shuffles_two_registers || avx2.target.masks_any_element);
    EXPECT_EQ(avx2.target.llvm_features, "");
    EXPECT_EQ(avx2.target.vector_bits, 256u);

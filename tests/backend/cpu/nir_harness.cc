@@ -81,9 +81,9 @@ nir_def *NirShader::local_index()
 
 const CpuFeatures &features_with_gathers(bool has_gathers)
 {
-   const auto make = [](bool fast_gathers) {
+   const auto make = [](bool fast_gathers_and_scatters) {
       CpuFeatures features = host_features();
-      features.target.fast_gathers = fast_gathers;
+      features.target.fast_gathers_and_scatters = fast_gathers_and_scatters;
       return features;
    };
    static const CpuFeatures with = make(true), without = make(false);

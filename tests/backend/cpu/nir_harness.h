@@ -49,7 +49,7 @@ private:
    Shader shader;
 };
 
-/// The machine's features, with HostTarget::fast_gathers or without, on any machine.
+/// The machine's features, with HostTarget::fast_gathers_and_scatters or without, on any machine.
 const CpuFeatures &features_with_gathers(bool);
 
 /// Runs workgroups 0 … groups - 1 of a program; buffers[i] is buffer i; an access behind its end

@@ -110,25 +110,54 @@ void StridedAccess::access_lanewise(bool stores, Value *data, bool is_rare)
       call_lanewise(lanewise_function(stores), access);
 }
 
-bool StridedAccess::may_gather_at_once() const
+bool StridedAccess::may_access_at_once() const
 {
-   return plan.is_often_lanewise && t.options.target.fast_gathers && !plan.access.is_volatile &&
-          (element() == 4 || element() == 8);
+   return plan.is_often_lanewise && t.options.target.fast_gathers_and_scatters &&
+          !plan.access.is_volatile && (element() == 4 || element() == 8);
+}
+
+llvm::Type *StridedAccess::element_vector()
+{
+   return t.vector_of(t.int_type(element() * 8));
+}
+
+/// The addresses of all lanes' elements, as a vector of pointers. Instructions extend indices of 32
+/// bits with their signs, so offsets count from the middle of the region's 4 GiB.
+Value *StridedAccess::element_pointers(Value *all_offsets)
+{
+   if (is_address())
+      return b.CreateIntToPtr(all_offsets, t.vector_of(b.getPtrTy()));
+   constexpr uint64_t middle = uint64_t(1) << 31;
+   Value *base = b.CreateGEP(b.getInt8Ty(), region.base, b.getInt64(middle));
+   return b.CreateGEP(b.getInt8Ty(), base,
+                      b.CreateXor(all_offsets, t.splat(b.getInt32(uint32_t(middle)))));
 }
 
 /// Loads by the CPU's gathers; inactive lanes get zeros. The elements of all active lanes must be
 /// in bounds.
 Value *StridedAccess::gather_at_once(Value *active, Value *all_offsets)
 {
-   auto *type = llvm::FixedVectorType::get(b.getIntNTy(element() * 8), t.W);
-   Value *pointers =
-      is_address()
-         ? b.CreateIntToPtr(all_offsets, llvm::FixedVectorType::get(b.getPtrTy(), t.W))
-         : b.CreateGEP(b.getInt8Ty(), region.base,
-                       b.CreateZExt(all_offsets, llvm::FixedVectorType::get(b.getInt64Ty(), t.W)));
-   Value *gathered = b.CreateMaskedGather(type, pointers, llvm::Align(1), active,
-                                          llvm::Constant::getNullValue(type));
+   llvm::Type *type = element_vector();
+   Value *gathered = b.CreateMaskedGather(type, element_pointers(all_offsets), llvm::Align(1),
+                                          active, llvm::Constant::getNullValue(type));
    return b.CreateBitCast(gathered, packed_type());
+}
+
+/// Stores by the CPU's scatters, under the same condition. If lanes share an address, the last
+/// lane's element stays.
+void StridedAccess::scatter_at_once(Value *all, Value *active, Value *all_offsets)
+{
+   b.CreateMaskedScatter(b.CreateBitCast(all, element_vector()), element_pointers(all_offsets),
+                         llvm::Align(1), active);
+}
+
+/// Null, for addresses, or else i1: whether the elements of all active lanes are in bounds.
+Value *StridedAccess::active_in_bounds(Value *active, Value *all_offsets)
+{
+   if (is_address())
+      return nullptr;
+   Value *fits = lanes_in_bounds(t, region, all_offsets, element());
+   return b.CreateIsNull(t.bits_of(b.CreateAnd(active, b.CreateNot(fits))));
 }
 
 Value *StridedAccess::load_lanewise()
@@ -138,24 +167,36 @@ Value *StridedAccess::load_lanewise()
       access_lanewise(false, data, is_rare);
       return b.CreateLoad(packed_type(), data);
    };
-   if (!may_gather_at_once())
+   if (!may_access_at_once())
       return by_function(!plan.is_often_lanewise);
    Value *all_offsets = offsets_of_branch(), *active = t.mask_or_ones();
-   if (is_address())
-      return gather_at_once(active, all_offsets);
-   Value *fits = lanes_in_bounds(t, region, all_offsets, element());
-   Value *outlying = t.bits_of(b.CreateAnd(active, b.CreateNot(fits)));
    const Values loaded = choose(
-      t, b.CreateIsNull(outlying), [&] { return Values{gather_at_once(active, all_offsets)}; },
+      t, active_in_bounds(active, all_offsets),
+      [&] { return Values{gather_at_once(active, all_offsets)}; },
       [&] { return Values{by_function(true)}; });
    return loaded[0];
 }
 
 void StridedAccess::store_lanewise(Value *all)
 {
-   Value *data = t.lane_data(packed_type());
-   b.CreateStore(all, data);
-   access_lanewise(true, data, !plan.is_often_lanewise);
+   const auto by_function = [&](bool is_rare) {
+      Value *data = t.lane_data(packed_type());
+      b.CreateStore(all, data);
+      access_lanewise(true, data, is_rare);
+      return Values{};
+   };
+   if (!may_access_at_once()) {
+      by_function(!plan.is_often_lanewise);
+      return;
+   }
+   Value *all_offsets = offsets_of_branch(), *active = t.mask_or_ones();
+   choose(
+      t, active_in_bounds(active, all_offsets),
+      [&] {
+         scatter_at_once(all, active, all_offsets);
+         return Values{};
+      },
+      [&] { return by_function(true); });
 }
 
 /// Offsets for inactive lanes: the region's first bytes. They are readable if the element of any

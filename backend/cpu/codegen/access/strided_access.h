@@ -105,8 +105,12 @@ struct StridedAccess {
    void scatter(const LanewiseAccess &);
    llvm::Value *offsets_of_branch();
    void access_lanewise(bool stores, llvm::Value *data, bool is_rare);
-   bool may_gather_at_once() const;
+   bool may_access_at_once() const;
+   llvm::Type *element_vector();
+   llvm::Value *element_pointers(llvm::Value *all_offsets);
    llvm::Value *gather_at_once(llvm::Value *active, llvm::Value *all_offsets);
+   void scatter_at_once(llvm::Value *all, llvm::Value *active, llvm::Value *all_offsets);
+   llvm::Value *active_in_bounds(llvm::Value *active, llvm::Value *all_offsets);
    llvm::Value *load_lanewise();
    void store_lanewise(llvm::Value *all);
 };

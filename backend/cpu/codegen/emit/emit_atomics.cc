@@ -141,9 +141,9 @@ void emit_lane_by_lane(Translator &t, const Atomic &a)
       slots.emplace(t, t.varying(*a.access.index, 0));
       descriptors.emplace(t, t.varying(*a.access.index, 1));
    }
-   const LaneArray offsets(t, offset_value(t, a.access)), data(t, t.varying(*a.data));
+   const LaneArray offsets(t, offset_value(t, a.access)), data(t, t.value(*a.data, 0));
    if (a.comparand)
-      comparands.emplace(t, t.varying(*a.comparand));
+      comparands.emplace(t, t.value(*a.comparand, 0));
    Value *none = llvm::Constant::getNullValue(t.vector_of(t.int_type(a.bits)));
    if (!nir_def_is_unused(&a.intr->def))
       results.emplace(t, none);
