@@ -69,6 +69,8 @@ VkResult create_one(const Call &call, const VkComputePipelineCreateInfo &origina
 
    const VkResult result = device.next.CreateComputePipelines(
       device.handle, call.cache, 1, &edited.finish(), call.allocator, out);
+   if (result < 0)
+      report_drivers_failure(device, original.stage.pName, shader, result);
    if (result == VK_SUCCESS && (captured || plan)) {
       OnFailure undo([&] {
          destroy_pipeline(device.handle, *out, call.allocator);

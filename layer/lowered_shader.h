@@ -27,6 +27,7 @@ struct LoweredShader {
    /// Requirements of a lowered shader.
    bool require_size = false;
    bool require_full_subgroups = false;
+   uint32_t private_bytes = 0; ///< of an invocation's private variables
 };
 
 } // namespace weft::layer

@@ -109,6 +109,7 @@ std::string compile(const Device &device, const ShaderRequest &request, const Sh
    out.form = Form::lowered;
    const std::string refusal = demand_subgroups(device, **result, request.subgroup_size, out);
    out.words = std::move((*result)->words);
+   out.private_bytes = (*result)->private_bytes;
    return refusal;
 }
 
@@ -160,6 +161,16 @@ VkResult lower_shader(const Device &device, const ShaderRequest &request, Lowere
    // code of its own, the specification has VK_ERROR_UNKNOWN.
    report_error(device, shader + refusal);
    return VK_ERROR_UNKNOWN;
+}
+
+void report_drivers_failure(const Device &device, const char *entry_point,
+                            const LoweredShader &shader, VkResult result)
+{
+   if (shader.form == Form::lowered)
+      report_error(device, "shader '" + std::string(entry_point) +
+                              "': the driver does not create the lowered shader (VkResult " +
+                              std::to_string(result) + "); an invocation has " +
+                              std::to_string(shader.private_bytes) + " bytes of private variables");
 }
 
 } // namespace weft::layer

@@ -33,4 +33,10 @@ struct ShaderRequest {
 /// and must not be compiled. The function reports all other failures itself.
 VkResult lower_shader(const Device &, const ShaderRequest &, LoweredShader &out);
 
+/// Reports that the driver did not create the object of a shader, if the shader is lowered. Drivers
+/// limit private memory without a number in Vulkan: NVIDIA's compiler has less than 16 KiB for an
+/// invocation.
+void report_drivers_failure(const Device &, const char *entry_point, const LoweredShader &,
+                            VkResult);
+
 } // namespace weft::layer

@@ -125,6 +125,10 @@ VKAPI_ATTR VkResult VKAPI_CALL create_shaders(VkDevice handle, uint32_t count,
          good ? device->next.CreateShadersEXT(handle, good, edited_infos.data(), allocator, shaders)
               : VK_SUCCESS;
       remember(*device, edited, {shaders, good}, allocator);
+      const auto missing =
+         size_t(std::find(shaders, shaders + good, VkShaderEXT(VK_NULL_HANDLE)) - shaders);
+      if (result < 0 && missing < good)
+         report_drivers_failure(*device, infos[missing].pName, edited[missing].shader, result);
       return result != VK_SUCCESS ? result : failure;
    });
 }

@@ -21,13 +21,15 @@ namespace weft::spirv {
 
 namespace {
 
-/// The cache format of a module: local_size, needs_full_subgroups, the words of SPIR-V.
-constexpr size_t module_file_header = 4;
+/// The cache format of a module: local_size, needs_full_subgroups, private_bytes, the words of
+/// SPIR-V.
+constexpr size_t module_file_header = 5;
 
 std::vector<std::byte> module_file(const CompiledModule &module)
 {
-   const auto &[words, local_size, needs_full_subgroups] = module;
-   std::vector<uint32_t> file = {local_size[0], local_size[1], local_size[2], needs_full_subgroups};
+   const auto &[words, local_size, needs_full_subgroups, private_bytes] = module;
+   std::vector<uint32_t> file = {local_size[0], local_size[1], local_size[2], needs_full_subgroups,
+                                 private_bytes};
    file.insert(file.end(), words.begin(), words.end());
    const std::span<const std::byte> bytes = std::as_bytes(std::span(file));
    return {bytes.begin(), bytes.end()};
@@ -41,7 +43,16 @@ std::optional<CompiledModule> parse_module_file(std::span<const std::byte> bytes
    std::memcpy(file.data(), bytes.data(), bytes.size());
    return CompiledModule{.words = {file.begin() + module_file_header, file.end()},
                          .local_size = {file[0], file[1], file[2]},
-                         .needs_full_subgroups = file[3] != 0};
+                         .needs_full_subgroups = file[3] != 0,
+                         .private_bytes = file[4]};
+}
+
+uint32_t private_bytes(nir_shader *nir)
+{
+   uint32_t words = 0;
+   nir_foreach_function_temp_variable(var, nir_shader_get_entrypoint(nir))
+      words += glsl_count_dword_slots(var->type, false);
+   return words * 4;
 }
 
 /// Whether the driver lacks the component type of a matrix, in its use.
@@ -184,7 +195,8 @@ Result<CompiledModule> compile_here(const ShaderSource &source, const CompileOpt
    return CompiledModule{.words = std::move(*words),
                          .local_size = {size[0], size[1], size[2]},
                          .needs_full_subgroups =
-                            info.cs.has_cooperative_matrix && !options.subgroups_are_blocks};
+                            info.cs.has_cooperative_matrix && !options.subgroups_are_blocks,
+                         .private_bytes = private_bytes(shader->get())};
 }
 
 } // namespace

@@ -105,6 +105,7 @@ struct CompiledModule {
    /// Matrices are distributed over whole subgroups
    /// (VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT).
    bool needs_full_subgroups = false;
+   uint32_t private_bytes = 0; ///< of an invocation's private variables
 };
 
 /// The operations that compile() can lower for this driver and subgroup size. The layer advertises

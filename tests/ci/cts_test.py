@@ -134,6 +134,10 @@ class RunTest(unittest.TestCase):
         self.assertIn("2 pass on the driver alone, 1 under the layer; 1 pass on the driver alone only\n",
                       run.stdout)
         self.assertIn("compute.fails_layered  fail: Fail: wrong under the layer", run.stdout)
+        run = self.run_cts("*.fails_layered  more types\n", "--group", "subgroups", "--layered")
+        self.assertEqual(run.returncode, 0, run.stdout)
+        self.assertIn("compute.fails_layered  fail: more types", run.stdout)
+        self.assertIn("0 pass on the driver alone only\n", run.stdout)
         run = self.run_cts("", "--group", "subgroups", "--layered", "--filter", "*.pass")
         self.assertEqual(run.returncode, 0, run.stdout)
 

@@ -135,6 +135,7 @@ Result<CompiledModule> compile(const ShaderSource &source, const CompileOptions 
       .words = {0x07230203, 0x00010300, lowered_mark, 10, options.subgroup_size, 2 << 16 | 17, 1},
       .local_size = {x, y, z},
       .needs_full_subgroups = true,
+      .private_bytes = 12345,
    };
 }
 

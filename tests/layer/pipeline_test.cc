@@ -208,8 +208,12 @@ TEST_F(PipelineTest, SomeFail)
    // The driver's own failures, of the second of four pipelines and of its module.
    infos[1] = pipeline_info(module);
    driver.fail("vkCreateComputePipelines", VK_ERROR_OUT_OF_DEVICE_MEMORY, 1);
+   messages.clear();
    EXPECT_EQ(create_pipelines(infos, pipelines), VK_ERROR_OUT_OF_DEVICE_MEMORY);
    EXPECT_TRUE(pipelines[0] && !pipelines[1] && pipelines[2] && pipelines[3]);
+   ASSERT_EQ(messages.size(), 1u);
+   EXPECT_NE(messages[0].find("(VkResult -2); an invocation has 12345 bytes"), std::string::npos)
+      << messages[0];
    destroy_pipelines(pipelines);
    driver.fail("vkCreateShaderModule", VK_ERROR_OUT_OF_HOST_MEMORY, 1);
    EXPECT_EQ(create_pipelines(infos, pipelines), VK_ERROR_OUT_OF_HOST_MEMORY);

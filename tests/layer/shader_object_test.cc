@@ -92,8 +92,13 @@ TEST_F(ShaderObject, AnErrorIsOfTheFirstThatIsMissing)
    EXPECT_TRUE(!shaders[0] && !shaders[1] && !shaders[2]);
    driver.fail("vkCreateShadersEXT", VK_ERROR_OUT_OF_DEVICE_MEMORY);
    std::swap(infos[0], infos[1]);
+   messages.clear();
    EXPECT_EQ(create(infos, shaders), VK_ERROR_OUT_OF_DEVICE_MEMORY);
    EXPECT_TRUE(!shaders[0] && !shaders[1] && !shaders[2]);
+   ASSERT_EQ(messages.size(), 2u); // the failure of the driver, and that of the compiler
+   EXPECT_TRUE(std::ranges::any_of(messages, [](const std::string &message) {
+      return message.find("(VkResult -2); an invocation has 12345 bytes") != std::string::npos;
+   }));
 }
 
 /// A driver takes the binary of a lowered shader with the description that the shader had.

@@ -18,7 +18,11 @@ class CompileCached : public testing::Test {
 protected:
    CompileCached()
        : words(test::compile("layout(binding = 0) buffer B { uint b[]; };\n"
-                             "void main() { b[gl_LocalInvocationIndex] += 7; }")
+                             "void main() {\n"
+                             "   uint own[64];\n"
+                             "   for (uint i = 0; i < 64; i++) own[i] = b[i];\n"
+                             "   b[gl_LocalInvocationIndex] += own[b[0] & 63];\n"
+                             "}")
                   .spirv)
    {
    }
@@ -46,6 +50,9 @@ TEST_F(CompileCached, GivesTheSameModuleAgain)
    EXPECT_TRUE(std::ranges::equal(cached->local_size, compiled->local_size));
    EXPECT_EQ(cached->local_size[0], 64u);
    EXPECT_EQ(cached->needs_full_subgroups, compiled->needs_full_subgroups);
+   EXPECT_EQ(cached->private_bytes, compiled->private_bytes);
+   EXPECT_GE(compiled->private_bytes, 64 * 4u);
+   EXPECT_LT(compiled->private_bytes, 128 * 4u);
    // With a dump, the shader is compiled.
    CompileOptions watched = options;
    bool seen = false;
