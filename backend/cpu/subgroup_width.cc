@@ -72,12 +72,23 @@ bool sees_subgroups(std::span<const uint32_t> spirv)
    return false;
 }
 
+/// Each instruction for a sampled image becomes more than most_instructions.
+bool reads_sampled_images(std::span<const uint32_t> spirv)
+{
+   for (const auto &[opcode, operands] : Instructions(spirv)) {
+      if ((opcode >= SpvOpImageSampleImplicitLod && opcode <= SpvOpImageDrefGather) ||
+          (opcode >= SpvOpImageSparseSampleImplicitLod && opcode <= SpvOpImageSparseDrefGather))
+         return true;
+   }
+   return false;
+}
+
 } // namespace
 
 bool may_prefer_wide_subgroups(const ShaderSource &source, const CpuFeatures &cpu)
 {
    return cpu.target.vector_bits == register_bits && source.spirv.size() <= most_words &&
-          !sees_subgroups(source.spirv);
+          !sees_subgroups(source.spirv) && !reads_sampled_images(source.spirv);
 }
 
 bool prefers_wide_subgroups(LoweredShader &shader)

@@ -16,8 +16,9 @@ namespace weft::cpu {
 
 constexpr uint32_t wide_subgroup_size = 64;
 
-/// Whether it is worth lowering a shader for wide subgroups, and calling prefers_wide_subgroups():
-/// the CPU has the registers, and the module is small and uses no capability of subgroups.
+/// Whether it is worth lowering a shader for wide subgroups, and calling prefers_wide_subgroups().
+/// The CPU must have the registers. The module must be small, and must use neither capabilities of
+/// subgroups nor sampled images.
 bool may_prefer_wide_subgroups(const ShaderSource &, const CpuFeatures &);
 
 /// Whether a shader that was lowered for wide subgroups fills them and keeps its values in

@@ -109,6 +109,29 @@ TEST(SubgroupWidth, ValuesStayInRegisters)
    EXPECT_EQ(size_of(shader_of(many_values(24))), default_subgroup_size);
 }
 
+/// They would be lowered twice, in vain.
+TEST(SubgroupWidth, ShadersWithSamplesAreNotTriedWide)
+{
+   CpuFeatures cpu = host_features();
+   cpu.target.vector_bits = 512;
+   const auto may_be_wide = [&](const char *value) {
+      const std::vector<uint32_t> spirv =
+         e2e::compile_glsl(std::string(e2e::glsl_header) +
+                           std::string("layout(local_size_x = 64) in;\n"
+                                       "layout(binding = 0) uniform sampler2D s;\n"
+                                       "layout(binding = 1) uniform sampler2DShadow d;\n"
+                                       "layout(binding = 2) buffer O { vec4 o[]; };\n"
+                                       "void main() { o[gl_LocalInvocationIndex] = vec4(") +
+                           value + "); }");
+      return may_prefer_wide_subgroups({spirv, "main", {}}, cpu);
+   };
+   EXPECT_TRUE(may_be_wide("1"));
+   for (const char *value :
+        {"textureLod(s, vec2(0.5), 0)", "texelFetch(s, ivec2(1), 0)", "textureGather(s, vec2(0.5))",
+         "textureLod(d, vec3(0.5), 0)", "textureGather(d, vec2(0.5), 0.5)"})
+      EXPECT_FALSE(may_be_wide(value)) << value;
+}
+
 TEST(SubgroupWidth, DumpsShowOneSize)
 {
    CompileOptions options = widening();
