@@ -50,8 +50,10 @@ std::optional<CompiledModule> parse_module_file(std::span<const std::byte> bytes
 uint32_t private_bytes(nir_shader *nir)
 {
    uint32_t words = 0;
-   nir_foreach_function_temp_variable(var, nir_shader_get_entrypoint(nir))
-      words += glsl_count_dword_slots(var->type, false);
+   nir_foreach_function_temp_variable(var, nir_shader_get_entrypoint(nir)) {
+      if (!glsl_type_is_cmat(glsl_without_array(var->type)))
+         words += glsl_count_dword_slots(var->type, false);
+   }
    return words * 4;
 }
 

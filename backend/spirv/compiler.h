@@ -105,7 +105,8 @@ struct CompiledModule {
    /// Matrices are distributed over whole subgroups
    /// (VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT).
    bool needs_full_subgroups = false;
-   uint32_t private_bytes = 0; ///< of an invocation's private variables
+   /// Of an invocation's private variables, without matrices of the driver.
+   uint32_t private_bytes = 0;
 };
 
 /// The operations that compile() can lower for this driver and subgroup size. The layer advertises
