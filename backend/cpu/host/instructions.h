@@ -48,4 +48,8 @@ llvm::Value *exp2_of_register(llvm::IRBuilder<> &, llvm::Value *x);
 llvm::Value *add_products_of_bytes(llvm::IRBuilder<> &, llvm::Value *sum, llvm::Value *u,
                                    llvm::Value *s);
 
+/// Sums of two products of unsigned bytes below 128 and signed bytes, on any CPU: <2n x i16> for
+/// operands as above.
+llvm::Value *products_of_small_bytes(llvm::IRBuilder<> &, llvm::Value *u, llvm::Value *s);
+
 } // namespace weft::cpu

@@ -203,6 +203,96 @@ TEST_P(IntegerDot, SumsThatGoOn)
    }
 }
 
+/// Long chains of products with bytes that masks make small: their sums of words must not overflow.
+TEST_P(IntegerDot, OfSmallBytes)
+{
+   constexpr uint32_t products = 10;
+   const uint32_t masks[] = {0x01010101, 0x0f0f0f0f, 0x1f1f1f1f, 0x3f3f3f3f,
+                             0x7f7f7f7f, 0x0f7f0130, 0xff7f7f7f, 0};
+   const Dot kinds[] = {{true, true, false}, {false, false, false}, {true, false, false}};
+   std::string body;
+   for (const Dot &kind : kinds) {
+      for (const uint32_t mask : masks) {
+         const auto factor = [](bool is_signed, const std::string &value) {
+            return (is_signed ? "int(" : "uint(") + value + ")";
+         };
+         const std::string small = "((a[i] >> 1 & " + std::to_string(mask & 0x3f3f3f3f) +
+                                   "u) | (a[i] & " + std::to_string(mask & ~0x3f3f3f3fu) + "u))";
+         body += "   sum = 7u;\n   for (uint n = 0; n < " + std::to_string(products) +
+                 "; n++) {\n"
+                 "      const uint y = b[(i + n) % 256];\n      sum += uint(dotPacked4x8EXT(";
+         // A third of the masks is of the second factor.
+         const std::string x = mask % 3 ? small : "y", y = mask % 3 ? "y" : small;
+         body += factor(kind.a_signed, x) + ", " + factor(kind.b_signed, y) +
+                 "));\n   }\n   o[at + i] = sum; at += 256;\n";
+      }
+   }
+   auto program = compile_shader(R"(
+#extension GL_EXT_integer_dot_product : require
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) readonly buffer A { uint a[]; };
+layout(set = 0, binding = 1) readonly buffer B { uint b[]; };
+layout(set = 0, binding = 2) buffer O { uint o[]; };
+void main() {
+   const uint i = gl_GlobalInvocationID.x;
+   uint sum, at = 0;
+)" + body + "}\n",
+                                 GetParam(), 3);
+   ASSERT_TRUE(program) << program.error().message;
+
+   Words a(invocations), b(invocations), o(std::size(kinds) * std::size(masks) * invocations),
+      expected(o.size());
+   fill({&a, &b, &o});
+   for (uint32_t i = 0; i < invocations; i += 3) {
+      a[i] = 0xffffffff; // the largest small bytes
+      b[i] = b[(i + 1) % invocations] = i % 2 ? 0x80808080 : 0x7f7f7f7f;
+   }
+   auto next = expected.begin();
+   for (const Dot &kind : kinds) {
+      for (const uint32_t mask : masks) {
+         for (uint32_t i = 0; i < invocations; i++) {
+            const uint32_t small = (a[i] >> 1 & mask & 0x3f3f3f3f) | (a[i] & mask & ~0x3f3f3f3fu);
+            uint32_t sum = 7;
+            for (uint32_t n = 0; n < products; n++) {
+               const uint32_t y = b[(i + n) % invocations];
+               sum += mask % 3 ? kind(small, y, 0) : kind(y, small, 0);
+            }
+            *next++ = sum;
+         }
+      }
+   }
+   ASSERT_TRUE(run_on(**program, {&a, &b, &o}));
+   for (size_t n = 0; n < o.size(); n++)
+      ASSERT_EQ(o[n], expected[n]) << "kind " << n / invocations / std::size(masks) << ", mask "
+                                   << n / invocations % std::size(masks) << ", " << n % invocations;
+}
+
+/// Without VPDPBUSD, small bytes need one multiplication, and their sums one addition for many.
+TEST(IntegerDotSums, OfSmallBytesAreWords)
+{
+   if (host_features().target.byte_dots)
+      GTEST_SKIP() << "VPDPBUSD adds the products of bytes";
+   const std::string source = R"(
+#extension GL_EXT_integer_dot_product : require
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) readonly buffer A { uint a[]; };
+layout(set = 0, binding = 1) readonly buffer B { int b[]; };
+layout(set = 0, binding = 2) buffer O { int o[]; };
+void main() {
+   const uint i = gl_GlobalInvocationID.x;
+   int sum = 0;
+   for (uint n = 0; n < 10; n++)
+      sum += dotPacked4x8EXT(int(a[i + n] & 0x0f0f0f0fu), b[i + n]);
+   o[i] = sum;
+}
+)";
+   CompileOptions options;
+   options.subgroup_size = 8;
+   const std::string code = dump_of_shader(source, 3, "asm", options);
+   EXPECT_EQ(count(code, "vpmaddubsw"), 10u) << code;
+   EXPECT_EQ(count(code, "vpmaddwd"), 2u) << code;
+}
+
 /// The bias of one factor's bytes is subtracted once, at the end.
 TEST(IntegerDotSums, AreMovedBackOnce)
 {
@@ -232,6 +322,8 @@ void main() {
 /// Shifts apply to the sums, not to the parts of bytes.
 TEST(PackedSums, FactorsAreNotTakenApart)
 {
+   if (!host_features().target.byte_dots)
+      GTEST_SKIP() << "without VPDPBUSD, small bytes are shifted first";
    CompileOptions options;
    options.subgroup_size = 32;
    options.robust_buffer_access = true; // robust access gives the compiler more facts about

@@ -10,6 +10,8 @@
 
 #include <llvm/IR/PatternMatch.h>
 
+#include <algorithm>
+
 namespace weft::cpu {
 
 using llvm::Value;
@@ -19,6 +21,8 @@ namespace {
 struct Dot {
    bool a_signed, b_signed;
    bool saturate;
+   /// If the unsigned one of two factors has bytes below 128: their largest value, else 0.
+   uint8_t most = 0;
 };
 
 std::optional<Dot> dot_of(nir_op op)
@@ -64,6 +68,37 @@ Value *dot_by_words(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
    return sum;
 }
 
+/// The dot product of small bytes, for vectors of any length. Sums of two products are words, and a
+/// chain adds further ones while these cannot overflow.
+Value *dot_by_small_bytes(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
+{
+   llvm::IRBuilder<> &b = a.b;
+   const unsigned register_lanes = a.t.options.target.vector_bits / 32;
+   auto *lanes = llvm::cast<llvm::FixedVectorType>(x->getType());
+   const auto as_words = [&](Value *v) {
+      const unsigned count = llvm::cast<llvm::FixedVectorType>(v->getType())->getNumElements();
+      return b.CreateBitCast(v, llvm::FixedVectorType::get(b.getInt16Ty(), 2 * count));
+   };
+   Value *factors[] = {dot.a_signed ? y : x, dot.a_signed ? x : y};
+   WordSum now = {sum, nullptr, 2u * 128 * dot.most};
+   now.words = in_parts(a.t, factors, register_lanes, [&](llvm::ArrayRef<Value *> v) {
+      Value *words = products_of_small_bytes(b, v[0], v[1]);
+      return b.CreateBitCast(words, v[0]->getType());
+   });
+   const WordSum so_far = a.t.lane_values.word_sum(sum);
+   if (so_far.words && so_far.bound + now.bound <= INT16_MAX) {
+      Value *words = b.CreateAdd(as_words(so_far.words), as_words(now.words));
+      now = {so_far.before, b.CreateBitCast(words, lanes), so_far.bound + now.bound};
+   }
+   Value *terms[] = {now.before, now.words};
+   Value *result = in_parts(a.t, terms, register_lanes, [&](llvm::ArrayRef<Value *> v) {
+      Value *words = as_words(v[1]);
+      return add_products_of_pairs(b, v[0], words, llvm::ConstantInt::get(words->getType(), 1));
+   });
+   a.t.lane_values.set_word_sum(result, now);
+   return result;
+}
+
 /// The dot product with HostTarget::byte_dots, for vectors of any length. The instruction
 /// multiplies unsigned bytes of x by signed bytes of y. Bytes of the other signedness are biased by
 /// 128, and the excess that this adds to the sum is subtracted at the end; sums wrap. A chain
@@ -98,29 +133,45 @@ Value *dot_by_bytes(Alu &a, const Dot &dot, Value *x, Value *y, Value *sum)
    return result;
 }
 
-/// Whether no byte has its highest bit set, as when shaders unpack 4-bit numbers: these bytes are
-/// the same signed and unsigned.
-bool have_no_sign(const nir_alu_instr *alu, unsigned source)
+/// The bits that the bytes of a word may have, as when shaders unpack numbers of 4 or 5 bits. Bytes
+/// without the highest bit are the same signed and unsigned.
+uint8_t possible_bits(const nir_scalar &packed, unsigned depth = 0)
 {
-   const nir_scalar value =
-      nir_scalar_chase_movs(nir_get_scalar(alu->src[source].src.ssa, alu->src[source].swizzle[0]));
-   if (!nir_scalar_is_alu(value) || nir_scalar_alu_op(value) != nir_op_iand)
-      return false;
-   for (unsigned i = 0; i < 2; i++) {
-      const nir_scalar mask = nir_scalar_chase_alu_src(value, i);
-      if (nir_scalar_is_const(mask) && (nir_scalar_as_uint(mask) & 0x80808080) == 0)
-         return true;
+   constexpr unsigned most_depth = 4;
+   const nir_scalar value = nir_scalar_chase_movs(packed);
+   if (nir_scalar_is_const(value)) {
+      const uint64_t word = nir_scalar_as_uint(value);
+      return uint8_t(word | word >> 8 | word >> 16 | word >> 24);
    }
-   return false;
+   if (!nir_scalar_is_alu(value) || depth == most_depth)
+      return 0xff;
+   const auto of = [&](unsigned source) {
+      return possible_bits(nir_scalar_chase_alu_src(value, source), depth + 1);
+   };
+   switch (nir_scalar_alu_op(value)) {
+   case nir_op_iand:
+      return of(0) & of(1);
+   case nir_op_ior:
+   case nir_op_ixor:
+      return of(0) | of(1);
+   default:
+      return 0xff;
+   }
 }
 
 /// Chooses the signedness of each factor: one signed and one unsigned factor is best.
 Dot factors_of(const nir_alu_instr *alu, Dot dot)
 {
-   if (have_no_sign(alu, 0))
+   uint8_t bits[2];
+   for (unsigned i = 0; i < 2; i++)
+      bits[i] = possible_bits(nir_get_scalar(alu->src[i].src.ssa, alu->src[i].swizzle[0]));
+   if (bits[0] < 128)
       dot.a_signed = !dot.b_signed;
-   else if (have_no_sign(alu, 1))
+   else if (bits[1] < 128)
       dot.b_signed = !dot.a_signed;
+   const uint8_t most = bits[dot.a_signed ? 1 : 0];
+   if (dot.a_signed != dot.b_signed && most < 128)
+      dot.most = std::max<uint8_t>(most, 1);
    return dot;
 }
 
@@ -128,6 +179,8 @@ Value *products(Alu &a, const Dot &factors, llvm::ArrayRef<Value *> operands)
 {
    if (a.t.options.target.byte_dots)
       return dot_by_bytes(a, factors, operands[0], operands[1], operands[2]);
+   if (factors.most > 0)
+      return dot_by_small_bytes(a, factors, operands[0], operands[1], operands[2]);
    return in_parts(
       a.t, operands, a.t.options.target.vector_bits / 32,
       [&](llvm::ArrayRef<Value *> v) { return dot_by_words(a, factors, v[0], v[1], v[2]); });
@@ -185,7 +238,9 @@ Value *packed_sum(Alu &a, const Dot &dot, const PackedSum &sum)
    }
    operands[2] = llvm::Constant::getNullValue(operands[0]->getType());
    std::optional<ShiftedBytes> parts;
-   for (unsigned i = 0; i < 2 && !parts; i++) {
+   // Unshifted bytes need not be small.
+   const bool may_unshift = a.t.options.target.byte_dots || factors.most == 0;
+   for (unsigned i = 0; i < 2 && may_unshift && !parts; i++) {
       if (i == 0 ? factors.a_signed : factors.b_signed)
          continue;
       parts = shifted_bytes(a, operands[i], unsigned(sum.size()));

@@ -26,6 +26,13 @@ struct BiasedSum {
    llvm::Value *sum = nullptr, *excess = nullptr;
 };
 
+/// A sum of products of small bytes: `before`, and both words of each lane of `words`, which are
+/// from -bound to bound (emit_dot.cc).
+struct WordSum {
+   llvm::Value *before = nullptr, *words = nullptr;
+   unsigned bound = 0;
+};
+
 /// The forms of one value; null if unknown.
 struct LaneValue {
    llvm::Value *splat = nullptr;      ///< of a scalar: a vector of all lanes
@@ -35,6 +42,7 @@ struct LaneValue {
    llvm::Value *upper_half = nullptr; ///< word is this value and upper_half
    llvm::Value *word = nullptr;
    BiasedSum biased = {}; ///< this value is sum − excess
+   WordSum word_sum = {};
 };
 
 class LaneValues {
@@ -56,6 +64,8 @@ public:
 
    void set_biased(llvm::Value *value, const BiasedSum &sum) { values[value].biased = sum; }
    BiasedSum biased(llvm::Value *value) const { return values.lookup(value).biased; }
+   void set_word_sum(llvm::Value *value, const WordSum &sum) { values[value].word_sum = sum; }
+   WordSum word_sum(llvm::Value *value) const { return values.lookup(value).word_sum; }
 
 private:
    llvm::Value *first_lane(llvm::Value *, unsigned depth);

@@ -120,4 +120,14 @@ Value *add_products_of_bytes(llvm::IRBuilder<> &b, Value *sum, Value *u, Value *
    return b.CreateIntrinsic(multiply, {}, {sum, u, s});
 }
 
+Value *products_of_small_bytes(llvm::IRBuilder<> &b, Value *u, Value *s)
+{
+   const unsigned lanes = lanes_of(u);
+   const llvm::Intrinsic::ID multiply = lanes == 16  ? llvm::Intrinsic::x86_avx512_pmaddubs_w_512
+                                        : lanes == 8 ? llvm::Intrinsic::x86_avx2_pmadd_ub_sw
+                                                     : llvm::Intrinsic::x86_ssse3_pmadd_ub_sw_128;
+   auto *bytes = llvm::FixedVectorType::get(b.getInt8Ty(), 4 * lanes);
+   return b.CreateIntrinsic(multiply, {}, {b.CreateBitCast(u, bytes), b.CreateBitCast(s, bytes)});
+}
+
 } // namespace weft::cpu
