@@ -20,7 +20,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstring>
 #include <exception>
 #include <span>
@@ -30,12 +29,11 @@ namespace weft {
 namespace {
 
 /// Waits until its code is generated.
-const Result<std::shared_ptr<const cpu::Program>> &code_of(const cpu::FutureProgram &program)
+const cpu::ProgramResult &code_of(const cpu::FutureProgram &program)
 {
-   if (program.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-      const cpu::LoggedPhase phase("wait", &program);
-      program.wait();
-   }
+   if (program.is_ready())
+      return program.get();
+   const cpu::LoggedPhase phase("wait", &program);
    return program.get();
 }
 

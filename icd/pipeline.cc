@@ -16,6 +16,7 @@
 
 #include <cstring>
 #include <map>
+#include <memory>
 
 namespace weft {
 
@@ -24,10 +25,11 @@ namespace {
 /// Lets the compiler store the text after each of its phases.
 void capture_phases(std::vector<Representation> *representations, cpu::CompileOptions *options)
 {
-   // Names must be unique within an executable, and a pass may run several times.
-   options->dump = [=, turns = std::map<std::string, uint32_t>()](const char *phase,
-                                                                  const std::string &text) mutable {
-      const uint32_t turn = ++turns[phase];
+   // Names must be unique within an executable, and a pass may run several times. The compiler copies
+   // the function.
+   options->dump = [=, turns = std::make_shared<std::map<std::string, uint32_t>>()](
+                      const char *phase, const std::string &text) {
+      const uint32_t turn = ++(*turns)[phase];
       std::string name = phase;
       if (turn > 1)
          name.append(1, '#').append(std::to_string(turn));

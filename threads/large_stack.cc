@@ -45,6 +45,9 @@ bool run_in_environment(const std::function<void()> &work)
    return true;
 }
 
+/// The threads that the calling thread belongs to.
+constinit thread_local const LargeStackThreads *own_threads = nullptr;
+
 void run_in_environment(LargeStackThreads::Work work)
 {
    const RunningWork running;
@@ -112,7 +115,9 @@ void LargeStackThreads::finish()
 void LargeStackThreads::start(Work work)
 {
    std::unique_lock lock(mutex);
-   changed.wait(lock, [&] { return running < most || waiting.size() < most_waiting(); });
+   changed.wait(lock, [&] {
+      return running < most || waiting.size() < most_waiting() || own_threads == this;
+   });
    if (running == most) {
       waiting.push_back(std::move(work));
       return;
@@ -148,6 +153,7 @@ void *LargeStackThreads::run(void *argument)
 {
    auto &thread = *static_cast<Thread *>(argument);
    LargeStackThreads &all = *thread.owner;
+   own_threads = &all;
    std::unique_lock lock(all.mutex, std::defer_lock);
    for (;; lock.unlock()) {
       run_in_environment(std::move(thread.work));

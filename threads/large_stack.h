@@ -73,8 +73,8 @@ public:
    LargeStackThreads &operator=(const LargeStackThreads &) = delete;
 
    /// If the maximum is running, the task waits in a queue. If the queue is full, the calling
-   /// thread waits too, because waiting tasks take memory. If no thread can be created, the task
-   /// runs on the calling thread.
+   /// thread waits too, because waiting tasks take memory; a task that calls this does not wait,
+   /// because all tasks might. If no thread can be created, the task runs on the calling thread.
    void start(Work work);
    /// If fewer than the maximum are running, starts the task on a thread of its own, else does
    /// nothing.

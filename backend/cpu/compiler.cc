@@ -84,55 +84,100 @@ Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
 
 namespace {
 
-/// For one size. An attempt shows nothing: `dump` and `control` are empty.
-Result<LoweredShader> lower_for(uint32_t W, const ShaderSource &source,
-                                const CompileOptions &compile_options, const CpuFeatures &features,
-                                const Dump &dump, PassControl *control)
+/// What an application sees of the passes: nothing of an attempt.
+struct Watch {
+   Dump dump;
+   PassControl *control = nullptr;
+
+   explicit operator bool() const { return dump || control; }
+};
+
+Watch watch_of(const CompileOptions &options)
+{
+   return {with_debug_output(options.dump), options.control};
+}
+
+PassOptions pass_options(uint32_t W, const CompileOptions &compile_options, const Watch &watch)
 {
    const bool tiles = compile_options.native_tiles.value_or(!options().has_debug("registers"));
-   Result<Shader> shader = lower_for_cpu(
-      source, {.target = {.subgroup_size = W,
-                          .form = tiles ? MatrixForm::private_tiles : MatrixForm::registers,
-                          .native = cpu_matrix_operations(),
-                          .robust_access = compile_options.robust_buffer_access,
-                          .staging_bytes = staging_bytes,
-                          .cuts_b = true},
-               .matrices = compile_options.matrices.value_or(supported_matrices()),
-               .bindings = compile_options.bindings,
-               .may_have_tiled_images = compile_options.may_have_tiled_images,
-               .observe = show_text(dump),
-               .control = control});
-   if (!shader)
-      return shader.error();
-   return LoweredShader{std::move(*shader), &features, W, compile_options.robust_buffer_access};
+   return {.target = {.subgroup_size = W,
+                      .form = tiles ? MatrixForm::private_tiles : MatrixForm::registers,
+                      .native = cpu_matrix_operations(),
+                      .robust_access = compile_options.robust_buffer_access,
+                      .staging_bytes = staging_bytes,
+                      .cuts_b = true},
+           .matrices = compile_options.matrices.value_or(supported_matrices()),
+           .bindings = compile_options.bindings,
+           .may_have_tiled_images = compile_options.may_have_tiled_images,
+           .observe = show_text(watch.dump),
+           .control = watch.control};
+}
+
+/// For subgroups of W invocations.
+Result<ReadShader> read_for(uint32_t W, const CpuFeatures &cpu, const ShaderSource &source,
+                            const CompileOptions &options, const Watch &watch)
+{
+   Result<Shader> nir = read_for_cpu(source, pass_options(W, options, watch));
+   if (!nir)
+      return nir.error();
+   return ReadShader{std::move(*nir), &cpu, W, 0};
+}
+
+/// For the size that the shader was read for.
+Result<LoweredShader> finish_size(ReadShader shader, const CompileOptions &options,
+                                  const Watch &watch)
+{
+   const uint32_t W = shader.subgroup_size;
+   Result<Shader> nir = finish_for_cpu(std::move(shader.nir), pass_options(W, options, watch));
+   if (!nir)
+      return nir.error();
+   return LoweredShader{std::move(*nir), shader.cpu, W, options.robust_buffer_access};
 }
 
 } // namespace
 
-Result<LoweredShader> lower(const ShaderSource &source, const CompileOptions &compile_options)
+Result<ReadShader> read(const ShaderSource &source, const CompileOptions &options)
 {
-   uint32_t W =
-      compile_options.subgroup_size ? compile_options.subgroup_size : default_subgroup_size;
+   const uint32_t W = options.subgroup_size ? options.subgroup_size : default_subgroup_size;
    if (W != 8 && W != 16 && W != 32 && W != 64)
       return Error{"the subgroup size " + std::to_string(W) + " is not 8, 16, 32 or 64"};
-   const Result<const CpuFeatures *> features = features_for(compile_options.instruction_set);
-   if (!features)
-      return features.error();
+   const Result<const CpuFeatures *> cpu = features_for(options.instruction_set);
+   if (!cpu)
+      return cpu.error();
+   if (!options.may_widen_subgroups || !may_prefer_wide_subgroups(source, **cpu))
+      return read_for(W, **cpu, source, options, watch_of(options));
+   Result<ReadShader> wide = read_for(wide_subgroup_size, **cpu, source, options, {});
+   if (wide)
+      wide->other_size = W;
+   return wide;
+}
 
-   const Dump dump = with_debug_output(compile_options.dump);
-   if (compile_options.may_widen_subgroups && may_prefer_wide_subgroups(source, **features)) {
-      Result<LoweredShader> wide =
-         lower_for(wide_subgroup_size, source, compile_options, **features, {}, nullptr);
-      if (!wide)
+Result<LoweredShader> finish(ReadShader shader, const ShaderSource &source,
+                             const CompileOptions &options)
+{
+   const Watch watch = watch_of(options);
+   uint32_t W = shader.other_size;
+   if (W == 0)
+      return finish_size(std::move(shader), options, watch);
+   const CpuFeatures &cpu = *shader.cpu;
+   Result<LoweredShader> wide = finish_size(std::move(shader), options, {});
+   if (!wide)
+      return wide;
+   if (prefers_wide_subgroups(*wide)) {
+      if (!watch)
          return wide;
-      const bool is_watched = dump || compile_options.control;
-      if (prefers_wide_subgroups(*wide)) {
-         if (!is_watched)
-            return wide;
-         W = wide_subgroup_size;
-      }
+      W = wide_subgroup_size;
    }
-   return lower_for(W, source, compile_options, **features, dump, compile_options.control);
+   Result<ReadShader> again = read_for(W, cpu, source, options, watch);
+   return again ? finish_size(std::move(*again), options, watch)
+                : Result<LoweredShader>(again.error());
+}
+
+Result<LoweredShader> lower(const ShaderSource &source, const CompileOptions &options)
+{
+   Result<ReadShader> shader = read(source, options);
+   return shader ? finish(std::move(*shader), source, options)
+                 : Result<LoweredShader>(shader.error());
 }
 
 Result<TranslatedShader> translate(LoweredShader shader, const CompileOptions &options,

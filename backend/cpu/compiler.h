@@ -17,6 +17,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <future>
@@ -148,8 +149,33 @@ Result<std::shared_ptr<const Program>> compile(const ShaderSource &, const Compi
 /// A hash of everything that the result of compile() depends on.
 CacheKey cache_key(const ShaderSource &, const CompileOptions &);
 
-/// A program that another thread may still compile; an Error if that fails without memory.
-using FutureProgram = std::shared_future<Result<std::shared_ptr<const Program>>>;
+using ProgramResult = Result<std::shared_ptr<const Program>>;
+
+/// The program of a dispatch; an Error if compiling fails without memory. Other threads may still
+/// have to choose it, after the shader's passes, or to compile it.
+class FutureProgram {
+public:
+   FutureProgram() = default;
+   FutureProgram(std::shared_future<ProgramResult> code) : code(std::move(code)) {}
+   /// The chosen program must live as long as this.
+   FutureProgram(std::shared_future<const FutureProgram *> choice) : choice(std::move(choice)) {}
+
+   bool is_ready() const
+   {
+      return choice.valid() ? is_there(choice) && choice.get()->is_ready() : is_there(code);
+   }
+   /// Waits.
+   const ProgramResult &get() const { return choice.valid() ? choice.get()->get() : code.get(); }
+
+private:
+   static bool is_there(const auto &future)
+   {
+      return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+   }
+
+   std::shared_future<ProgramResult> code;
+   std::shared_future<const FutureProgram *> choice;
+};
 
 /// The program of the same shader whose kernel always returns true. Thread-safe.
 class PlainProgram {
@@ -169,7 +195,7 @@ class Programs {
 public:
    virtual ~Programs() = default;
    /// The members stack_bytes and needs_tile_configuration are not set, because they may differ
-   /// between programs.
+   /// between programs. Waits for the shader's passes.
    virtual const ProgramInfo &info() const = 0;
    /// The program for a dispatch, which lives as long as this.
    virtual const FutureProgram &program_for(const DispatchFacts &) = 0;
@@ -180,8 +206,8 @@ public:
 
 /// Takes the programs from the cache or compiles them and stores them there. The cache may be null;
 /// otherwise it must outlive the programs. Returns when all errors of the shader are known. Other
-/// threads, as many as there are CPUs, do the rest for dispatches. With dumps, statistics or a
-/// PassControl, it compiles one program completely. Null if the cache has no programs and
+/// threads, as many as there are CPUs, do the other passes at once, and the rest for dispatches.
+/// With dumps, statistics or a PassControl, it compiles one program completely. Null if the cache has no programs and
 /// !may_compile.
 Result<std::shared_ptr<Programs>> compile_cached(DiskCache *, const ShaderSource &,
                                                  const CompileOptions &, bool may_compile = true);

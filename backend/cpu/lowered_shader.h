@@ -28,6 +28,15 @@ Result<const CpuFeatures *> features_for(std::optional<InstructionSet>);
 using Dump = std::function<void(const char *phase, const std::string &text)>;
 Dump with_debug_output(const Dump &);
 
+/// A shader after the passes that find nearly all errors (read_for_cpu()).
+struct ReadShader {
+   Shader nir;
+   const CpuFeatures *cpu;
+   uint32_t subgroup_size;
+   /// 0, or the size if the shader turns out to need too many registers for subgroup_size.
+   uint32_t other_size;
+};
+
 /// A shader in NIR's final form (passes.h). All errors that it may have are known.
 struct LoweredShader {
    Shader nir;
@@ -36,7 +45,14 @@ struct LoweredShader {
    bool robust_buffer_access;
 };
 
-/// Translates SPIR-V to NIR and runs all passes on NIR except find_uniform_values().
+/// Translates SPIR-V to NIR and lowers matrices.
+Result<ReadShader> read(const ShaderSource &, const CompileOptions &);
+
+/// Runs the other passes on NIR except find_uniform_values(). The source is read again if the
+/// subgroup size changes.
+Result<LoweredShader> finish(ReadShader, const ShaderSource &, const CompileOptions &);
+
+/// Both.
 Result<LoweredShader> lower(const ShaderSource &, const CompileOptions &);
 
 /// LLVM IR. The last stage depends on it alone, and fails only without memory or by a bug.

@@ -91,20 +91,27 @@ uint32_t shared_bytes_left(nir_shader *nir)
 
 } // namespace
 
-Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &options)
+Result<Shader> read_for_cpu(const ShaderSource &source, const PassOptions &options)
 {
    const Target target = target_for(source, options.target);
-   const uint32_t W = target.subgroup_size;
-   constexpr bool unroll_tiles = true;
-   Result<Shader> shader =
-      read_shader(source, Consumer::cpu, W, options.observe, options.control, target.form);
+   Result<Shader> shader = read_shader(source, Consumer::cpu, target.subgroup_size, options.observe,
+                                       options.control, target.form);
    if (!shader)
       return shader;
    PassRunner run(shader->get(), options.observe, options.control);
-
    /* Matrices become private arrays. */
    run.check(validate_cmat, options.matrices);
    lower_matrices(run, target);
+   if (run.refused())
+      return run.error();
+   return shader;
+}
+
+Result<Shader> finish_for_cpu(Shader shader, const PassOptions &options)
+{
+   const uint32_t W = options.target.subgroup_size;
+   constexpr bool unroll_tiles = true;
+   PassRunner run(shader.get(), options.observe, options.control);
    RUN(run, pack_factors, W);
    /* Must run before the first loop is unrolled. */
    RUN(run, choose_unrolling, W);
@@ -222,6 +229,12 @@ Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &opti
    if (run.refused())
       return run.error();
    return shader;
+}
+
+Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &options)
+{
+   Result<Shader> shader = read_for_cpu(source, options);
+   return shader ? finish_for_cpu(std::move(*shader), options) : std::move(shader);
 }
 
 namespace {

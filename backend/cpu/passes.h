@@ -26,6 +26,12 @@ struct PassOptions {
    PassControl *control = nullptr; ///< skips optional passes; may be null
 };
 
+/// The passes up to the lowering of matrices, which find nearly all errors (later_refusals.h).
+Result<Shader> read_for_cpu(const ShaderSource &, const PassOptions &);
+
+/// The rest of lower_for_cpu(), after read_for_cpu() with the same options.
+Result<Shader> finish_for_cpu(Shader, const PassOptions &);
+
 /// Lowers SPIR-V to the form that nir_to_llvm() translates, except for find_uniform_values():
 /// * one function in SSA form, structured control flow, scalar instructions except for vec*, mov
 ///   and memory accesses; booleans have one bit;

@@ -5,9 +5,11 @@
 
 #include "backend/cpu/compiler.h"
 #include "backend/cpu/jit/program_file.h"
+#include "backend/cpu/later_refusals.h"
 #include "backend/cpu/lowered_shader.h"
 #include "backend/cpu/phase_log.h"
 #include "backend/cpu/plain_program.h"
+#include "backend/cpu/promised_programs.h"
 #include "backend/cpu/specialize/compile_queue.h"
 #include "backend/cpu/specialize/join_workgroups.h"
 #include "backend/cpu/specialize/kept_shader.h"
@@ -16,29 +18,13 @@
 
 #include <atomic>
 #include <exception>
+#include <list>
 #include <new>
 #include <optional>
 
 namespace weft::cpu {
 
 namespace {
-
-/// One program for all dispatches, which is there.
-class OneProgram final : public Programs {
-public:
-   explicit OneProgram(std::shared_ptr<const Program> found)
-       : found(std::move(found)), program(ready(this->found))
-   {
-   }
-
-   const ProgramInfo &info() const override { return found->info(); }
-   const FutureProgram &program_for(const DispatchFacts &) override { return program; }
-   std::vector<std::byte> serialize() const override { return found->serialize(); }
-
-private:
-   const std::shared_ptr<const Program> found;
-   const FutureProgram program;
-};
 
 /// Lets another thread compile a shader that takes these decisions, and fulfils the promise.
 void start_program(const std::shared_ptr<ProgramPromise> &promise,
@@ -150,6 +136,11 @@ private:
    ShaderVariants variants;
 };
 
+std::shared_ptr<Programs> one_program(std::shared_ptr<const Program> program)
+{
+   return std::make_shared<OneProgram>(program->info(), program);
+}
+
 std::shared_ptr<Programs> programs_of(StoredShader stored, DiskCache *cache, const CacheKey &key)
 {
    if (stored.shader->conditions.branches.empty())
@@ -168,7 +159,7 @@ Result<std::shared_ptr<Programs>> read_programs(std::span<const std::byte> bytes
       ProgramResult program = link_file(*file, cpu, {cache, key});
       if (!program)
          return program.error();
-      return std::shared_ptr<Programs>(std::make_shared<OneProgram>(std::move(*program)));
+      return one_program(std::move(*program));
    }
    Result<StoredShader> stored = read_shader_payload(file->info, file->payload, cpu);
    if (!stored)
@@ -179,15 +170,19 @@ Result<std::shared_ptr<Programs>> read_programs(std::span<const std::byte> bytes
 /// A side of at least this number of NIR instructions is worth a program without it.
 constexpr uint32_t worthwhile_instructions = 48;
 
-/// The stages of compile(), up to the point at which nothing about the shader can be wrong. Other
-/// threads do the rest, for the first dispatch.
-Result<std::shared_ptr<Programs>> start_compile(DiskCache *cache, const CacheKey &key,
-                                                const ShaderSource &source,
-                                                const CompileOptions &options)
+/// Where programs of a shader come from.
+struct Request {
+   DiskCache *cache;
+   CacheKey key;
+   CompileOptions options;
+};
+
+/// The other passes. The programs are compiled for dispatches.
+Result<std::shared_ptr<Programs>> finish_passes(ReadShader read, const ShaderSource &source,
+                                                const Request &request)
 {
-   const TablesMeanwhile tables;
-   LoggedPhase phase("front end");
-   Result<LoweredShader> lowered = lower(source, options);
+   LoggedPhase phase("passes");
+   Result<LoweredShader> lowered = finish(std::move(read), source, request.options);
    if (!lowered)
       return lowered.error();
    nir_shader *nir = lowered->nir.get();
@@ -200,9 +195,61 @@ Result<std::shared_ptr<Programs>> start_compile(DiskCache *cache, const CacheKey
    phase.set_shader(kept.get());
    if (kept->nir.empty())
       throw std::bad_alloc();
-   if (cache)
-      cache->write(key, write_shader(*kept, {}));
-   return programs_of({kept, {}}, cache, key);
+   if (request.cache)
+      request.cache->write(request.key, write_shader(*kept, {}));
+   return programs_of({kept, {}}, request.cache, request.key);
+}
+
+/// A source that other threads may read later.
+class KeptSource {
+public:
+   explicit KeptSource(const ShaderSource &original)
+       : words(original.spirv.begin(), original.spirv.end()), kept(original)
+   {
+      kept.spirv = words;
+      for (SpecConstant &constant : kept.spec_constants) {
+         values.emplace_back(constant.value.begin(), constant.value.end());
+         constant.value = values.back();
+      }
+   }
+   KeptSource(const KeptSource &) = delete;
+
+   const ShaderSource &get() const { return kept; }
+
+private:
+   const std::vector<uint32_t> words;
+   std::list<std::vector<std::byte>> values;
+   ShaderSource kept;
+};
+
+/// What another thread needs to finish the passes.
+struct UnfinishedShader {
+   UnfinishedShader(ReadShader read, const ShaderSource &source, const Request &request)
+       : read(std::move(read)), source(source), request(request)
+   {
+   }
+
+   ReadShader read;
+   const KeptSource source;
+   const Request request;
+};
+
+/// The stages of compile(), up to the point at which nothing about the shader can be wrong. Other
+/// threads do the rest.
+Result<std::shared_ptr<Programs>> start_compile(const ShaderSource &source, const Request &request)
+{
+   const TablesMeanwhile tables;
+   const LoggedPhase phase("read");
+   Result<ReadShader> shader = read(source, request.options);
+   if (!shader)
+      return shader.error();
+   if (may_be_refused_later(shader->nir.get(), request.options.bindings))
+      return finish_passes(std::move(*shader), source, request);
+   const ProgramInfo info = program_info(shader->nir.get(), shader->subgroup_size);
+   const auto rest = std::make_shared<UnfinishedShader>(std::move(*shader), source, request);
+   return promise_programs(info, [rest] {
+      return finish_passes(std::move(rest->read), rest->source.get(), rest->request);
+   });
 }
 
 } // namespace
@@ -223,11 +270,11 @@ Result<std::shared_ptr<Programs>> compile_cached(DiskCache *cache, const ShaderS
    if (!may_compile)
       return std::shared_ptr<Programs>();
    if (!watched)
-      return on_large_stack([&] { return start_compile(cache, key, source, options); });
+      return on_large_stack([&] { return start_compile(source, {cache, key, options}); });
    ProgramResult program = compile(source, options);
    if (!program)
       return program.error();
-   return std::shared_ptr<Programs>(std::make_shared<OneProgram>(std::move(*program)));
+   return one_program(std::move(*program));
 }
 
 Result<std::shared_ptr<Programs>> deserialize_programs(std::span<const std::byte> bytes,

@@ -369,7 +369,7 @@ TEST_F(EnvironmentTest, TimesOfPhases)
 {
    EXPECT_FALSE(probe("").says("weft: times"));
    const Found found = probe("WEFT_DEBUG=times");
-   for (const char *phase : {"front end", "translate", "optimise", "code", "link", "program"})
+   for (const char *phase : {"read", "passes", "translate", "optimise", "code", "link", "program"})
       EXPECT_TRUE(found.says("weft: times " + std::string(phase))) << phase;
 }
 

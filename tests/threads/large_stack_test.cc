@@ -235,5 +235,22 @@ TEST(LargeStackThreads, LetTheirStarterGoOn)
    threads.start([&](bool) { EXPECT_EQ(levels, 10000u); });
 }
 
+/// Tasks may start others while the queue is full: if they waited, no task would end.
+TEST(LargeStackThreads, TasksStartTasksWithoutWaiting)
+{
+   std::atomic<int> done = 0;
+   {
+      LargeStackThreads threads(1);
+      for (int i = 0; i < 7; i++) {
+         threads.start([&](bool) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            for (int j = 0; j < 6; j++)
+               threads.start([&](bool) { done++; });
+         });
+      }
+   }
+   EXPECT_EQ(done, 42);
+}
+
 } // namespace
 } // namespace weft

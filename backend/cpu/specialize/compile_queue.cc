@@ -70,6 +70,11 @@ void make_program(const std::shared_ptr<ProgramPromise> &promise, DiskCache *cac
    });
 }
 
+void start_work(LargeStackThreads::Work work)
+{
+   code_threads().start(std::move(work));
+}
+
 void start_meanwhile(std::function<void()> work) noexcept
 {
    try {

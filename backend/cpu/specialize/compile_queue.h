@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The threads that generate code, as many as there are CPUs, while the application goes on. Their
-/// work fails only without memory, at the end of the process, or by a bug: vkCreateComputePipelines
+/// The threads that compile, as many as there are CPUs, while the application goes on. Their work fails only without memory, at the end of the process, or by a bug: vkCreateComputePipelines
 /// or vkCmdDispatch has reported all errors of the shader.
 
 #pragma once
@@ -32,6 +31,10 @@ private:
 /// caller then fulfils the promise.
 void make_program(const std::shared_ptr<ProgramPromise> &, DiskCache *, const CacheKey &,
                   std::function<ProgramResult()> make);
+
+/// Calls `work` on another thread, or with false if the process is exiting. Throws if there is no
+/// memory for the task.
+void start_work(LargeStackThreads::Work);
 
 /// Calls `work` on another thread if fewer programs are being compiled than there are CPUs. It must
 /// not wait for other work: code that needs its result does it itself if it has not begun.

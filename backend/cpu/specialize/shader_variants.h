@@ -18,14 +18,13 @@
 
 namespace weft::cpu {
 
-using ProgramResult = Result<std::shared_ptr<const Program>>;
 using ProgramPromise = std::promise<ProgramResult>;
 
 inline FutureProgram ready(ProgramResult program)
 {
    ProgramPromise promise;
    promise.set_value(std::move(program));
-   return promise.get_future().share();
+   return FutureProgram(promise.get_future().share());
 }
 
 /// If a shader has this number of programs, one more, with all branches, serves all other

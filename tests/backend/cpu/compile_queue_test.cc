@@ -50,8 +50,8 @@ TEST(CompileQueue, TheCacheGetsProgramsAndNoErrors)
    test::ScratchFolder folder;
    DiskCache cache(folder.path / "cache", 1 << 20);
    const CacheKey good = {1}, bad = {2};
-   make([] { return ProgramResult(std::make_shared<const FakeProgram>()); }, &cache, good).wait();
-   make([] { return ProgramResult(Error{"no code"}); }, &cache, bad).wait();
+   make([] { return ProgramResult(std::make_shared<const FakeProgram>()); }, &cache, good).get();
+   make([] { return ProgramResult(Error{"no code"}); }, &cache, bad).get();
    EXPECT_EQ(cache.read(good), (std::vector<std::byte>{std::byte(1), std::byte(2)}));
    EXPECT_FALSE(cache.read(bad));
 }

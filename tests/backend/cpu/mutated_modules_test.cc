@@ -4,7 +4,7 @@
 /// For modules with random changes, the front end and the passes return a shader, or an error with
 /// a message. They never crash.
 
-#include "backend/cpu/passes.h"
+#include "tests/backend/cpu/lower_in_two_parts.h"
 #include "tests/nir_passes/mutants.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ Result<Shader> lower(const ShaderSource &source, bool native_tiles)
    options.target.native = options.matrices.operations;
    for (uint32_t i = 0; i < 8; ++i)
       options.bindings.push_back({0, i, 0, i * 16, 16, 1, false});
-   return cpu::lower_for_cpu(source, options);
+   return test::lower_in_two_parts(source, options);
 }
 
 TEST(MutatedModules, AlwaysReturn)

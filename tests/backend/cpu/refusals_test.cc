@@ -3,7 +3,7 @@
 
 /// Shaders that the passes to machine code refuse, and their messages.
 
-#include "backend/cpu/passes.h"
+#include "tests/backend/cpu/lower_in_two_parts.h"
 #include "tests/nir_passes/shaders.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ Result<Shader> lower(const ShaderSource &source)
    std::vector<BindingLayout> bindings;
    for (uint32_t i = 0; i < 8; ++i)
       bindings.push_back({0, i, 0, i * 16, 16, 1, false});
-   return cpu::lower_for_cpu(
+   return test::lower_in_two_parts(
       source,
       {.target = test::target(16, true), .matrices = {test::operations()}, .bindings = bindings});
 }
