@@ -205,10 +205,10 @@ public:
 };
 
 /// Takes the programs from the cache or compiles them and stores them there. The cache may be null;
-/// otherwise it must outlive the programs. Returns when all errors of the shader are known. Other
-/// threads, as many as there are CPUs, do the other passes at once, and the rest for dispatches.
-/// With dumps, statistics or a PassControl, it compiles one program completely. Null if the cache has no programs and
-/// !may_compile.
+/// otherwise it must outlive the programs, and the threads that make them. Returns when all errors
+/// of the shader are known. Other threads, as many as there are CPUs, do the other passes at once,
+/// and the rest for dispatches. With dumps, statistics or a PassControl, it compiles one program
+/// completely. Null if the cache has no programs and !may_compile.
 Result<std::shared_ptr<Programs>> compile_cached(DiskCache *, const ShaderSource &,
                                                  const CompileOptions &, bool may_compile = true);
 

@@ -153,6 +153,7 @@ TEST_F(CompileCached, CompilesForTheFirstDispatch)
    };
    const auto first = compile_cached(&cache, source(), options());
    ASSERT_TRUE(first) << first.error().message;
+   (void)(*first)->info(); // waits for the passes
    EXPECT_EQ(kind_in_cache(), FileKind::shader);
 
    // Another process has the shader without its program.
