@@ -9,7 +9,9 @@
 #include <cstring>
 #include <future>
 #include <map>
+#include <mutex>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
@@ -47,11 +49,13 @@ public:
       const std::string text = text_of(facts);
       if (text.starts_with("no memory"))
          throw std::bad_alloc();
+      const std::lock_guard lock(mutex);
       return programs.try_emplace(text, ready(Error{text})).first->second;
    }
    std::vector<std::byte> serialize() const override { return {std::byte(7)}; }
 
    const ProgramInfo own_info = info_of(5);
+   std::mutex mutex;
    std::map<std::string, FutureProgram> programs;
 };
 
