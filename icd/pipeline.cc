@@ -25,8 +25,8 @@ namespace {
 /// Lets the compiler store the text after each of its phases.
 void capture_phases(std::vector<Representation> *representations, cpu::CompileOptions *options)
 {
-   // Names must be unique within an executable, and a pass may run several times. The compiler copies
-   // the function.
+   // Names must be unique within an executable, and a pass may run several times. The compiler
+   // copies the function.
    options->dump = [=, turns = std::make_shared<std::map<std::string, uint32_t>>()](
                       const char *phase, const std::string &text) {
       const uint32_t turn = ++(*turns)[phase];

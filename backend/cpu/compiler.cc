@@ -84,7 +84,7 @@ Result<const CpuFeatures *> features_for(std::optional<InstructionSet> wanted)
 
 namespace {
 
-/// What an application sees of the passes: nothing of an attempt.
+/// The parts of the passes that an application sees: none of an attempt.
 struct Watch {
    Dump dump;
    PassControl *control = nullptr;

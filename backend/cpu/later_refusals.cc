@@ -49,7 +49,7 @@ bool lacks_binding(const nir_intrinsic_instr *index, std::span<const BindingLayo
    return !binding || (binding->inline_data && binding->count > max_inline_bytes);
 }
 
-/// Pointers to memory become addresses, whatever uses them. Built-ins have no address.
+/// Pointers to memory become addresses, with any use. Built-ins have no address.
 bool may_stay(nir_deref_instr *deref)
 {
    constexpr auto memory = nir_variable_mode(

@@ -11,9 +11,10 @@
 
 namespace weft::cpu {
 
-/// Whether finish_for_cpu() may refuse a shader that read_for_cpu() accepted: it uses images, or
-/// bindings that are missing, accesses private memory as another type, or may need more memory than
-/// the limits allow. True of some shaders that are not refused, because later passes remove code.
+/// Whether finish_for_cpu() may refuse a shader that read_for_cpu() accepted. Such a shader uses
+/// images or missing bindings, accesses private memory as another type, or may need more memory
+/// than the limits allow. True of some shaders that are not refused, because later passes remove
+/// code.
 bool may_be_refused_later(nir_shader *, std::span<const BindingLayout>);
 
 } // namespace weft::cpu

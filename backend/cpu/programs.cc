@@ -222,7 +222,7 @@ private:
    ShaderSource kept;
 };
 
-/// What another thread needs to finish the passes.
+/// Everything with which another thread finishes the passes.
 struct UnfinishedShader {
    UnfinishedShader(ReadShader read, const ShaderSource &source, const Request &request)
        : read(std::move(read)), source(source), request(request)

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// The threads that compile, as many as there are CPUs, while the application goes on. Their work fails only without memory, at the end of the process, or by a bug: vkCreateComputePipelines
-/// or vkCmdDispatch has reported all errors of the shader.
+/// The threads that compile, as many as there are CPUs, while the application goes on. Their work
+/// fails only without memory, at the end of the process, or by a bug: vkCreateComputePipelines has
+/// reported all errors of the shader.
 
 #pragma once
 
