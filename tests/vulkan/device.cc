@@ -101,14 +101,15 @@ bool Device::has_extension(const char *name) const
 
 void Device::run(VkCommandBuffer commands)
 {
-   // Drivers may compile at the first dispatch, as Weft's does. LLVM can take half a minute for the
-   // layer's matrices in registers.
-   const VkResult result = submit_and_wait(device, queue, commands, hang_limit * 1'000'000'000ull);
+   // Drivers may compile at the first dispatch, as Weft's does. For the layer's matrices in
+   // registers, lavapipe takes minutes on a slow CPU.
+   const unsigned limit = is_weft ? hang_limit : hang_limit_elsewhere;
+   const VkResult result = submit_and_wait(device, queue, commands, limit * 1'000'000'000ull);
    if (result == VK_TIMEOUT) {
       fprintf(stderr,
               "commands have not finished after %u s: what they use cannot be destroyed, so this "
               "ends here\n",
-              hang_limit);
+              limit);
       _Exit(EXIT_FAILURE);
    }
    vkFreeCommandBuffers(device, pool, 1, &commands);
