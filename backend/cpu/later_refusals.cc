@@ -7,6 +7,7 @@
 
 #include "nir_passes/compile_limits.h"
 #include "nir_passes/memory/lower_descriptors.h"
+#include "nir_passes/shader_limits.h"
 
 #include "util/u_math.h"
 
@@ -97,8 +98,8 @@ bool may_keep_instructions(nir_shader *nir, std::span<const BindingLayout> bindi
 
 bool may_be_refused_later(nir_shader *nir, std::span<const BindingLayout> bindings)
 {
-   return needs_much_memory(nir) || may_keep_instructions(nir, bindings) ||
-          !validate_private_memory(nir);
+   return !check_shader_limits(nir) || needs_much_memory(nir) ||
+          may_keep_instructions(nir, bindings) || !validate_private_memory(nir);
 }
 
 } // namespace weft::cpu

@@ -110,6 +110,18 @@ TEST(Errors, HugeSizes)
       EXPECT_NE(with_size(glsl, 0).find("has an array of length 0"), std::string::npos);
 }
 
+TEST(Errors, PushConstants)
+{
+   const auto with_words = [](uint32_t words) {
+      return error_of(compile("layout(push_constant) uniform P { uint p[" + std::to_string(words) +
+                              "]; };\nlayout(binding = 0) buffer B { uint x; };\n"
+                              "void main() { x = p[x]; }"));
+   };
+   EXPECT_EQ(with_words(64), "");
+   EXPECT_EQ(with_words(65),
+             "the shader needs 260 bytes of push constants; at most 256 are supported");
+}
+
 /// SPIR-V's offsets are unsigned numbers of 32 bits, NIR's are signed.
 TEST(Errors, OffsetsOfBlocks)
 {
