@@ -231,12 +231,6 @@ Result<Shader> finish_for_cpu(Shader shader, const PassOptions &options)
    return shader;
 }
 
-Result<Shader> lower_for_cpu(const ShaderSource &source, const PassOptions &options)
-{
-   Result<Shader> shader = read_for_cpu(source, options);
-   return shader ? finish_for_cpu(std::move(*shader), options) : std::move(shader);
-}
-
 namespace {
 
 void clean_up_specialized(PassRunner &run)

@@ -29,10 +29,8 @@ struct PassOptions {
 /// The passes up to the lowering of matrices, which find nearly all errors (later_refusals.h).
 Result<Shader> read_for_cpu(const ShaderSource &, const PassOptions &);
 
-/// The rest of lower_for_cpu(), after read_for_cpu() with the same options.
-Result<Shader> finish_for_cpu(Shader, const PassOptions &);
-
-/// Lowers SPIR-V to the form that nir_to_llvm() translates, except for find_uniform_values():
+/// The rest of the passes, with the same options. Lowers to the form that nir_to_llvm() translates,
+/// except for find_uniform_values():
 /// * one function in SSA form, structured control flow, scalar instructions except for vec*, mov
 ///   and memory accesses; booleans have one bit;
 /// * buffers as load/store_ssbo, load_ubo, ssbo_atomic*, get_ssbo_size, whose index is (slot,
@@ -42,7 +40,7 @@ Result<Shader> finish_for_cpu(Shader, const PassOptions &);
 /// * subgroup operations on scalars: ballot with 64 bits, vote_any/all, reduce, scans, shuffle,
 ///   read_invocation, read_first_invocation, first_invocation;
 /// * invocation ids: subgroup_id, subgroup_invocation, workgroup_id, num_workgroups.
-Result<Shader> lower_for_cpu(const ShaderSource &, const PassOptions &);
+Result<Shader> finish_for_cpu(Shader, const PassOptions &);
 
 /// Removes from a lowered shader the code that dispatches with these branch decisions cannot reach,
 /// and joins their workgroups if that gains (join_workgroups.h).

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Weft authors
 // SPDX-License-Identifier: MIT
 
-/// Translates a NIR compute shader, in the form that lower_for_cpu() produces (passes.h), to an
+/// Translates a NIR compute shader, in the form that finish_for_cpu() produces (passes.h), to an
 /// LLVM module with one function, kernel_symbol (jit.h), which runs one subgroup.
 
 #pragma once

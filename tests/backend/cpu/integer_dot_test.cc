@@ -267,28 +267,40 @@ void main() {
                                    << n / invocations % std::size(masks) << ", " << n % invocations;
 }
 
+/// The assembly of a chain of products: of these types of buffers, so many, with these factors.
+std::string code_of_chain(const std::string &a, const std::string &b, uint32_t products,
+                          const std::string &factors)
+{
+   CompileOptions options;
+   options.subgroup_size = 8;
+   return dump_of_shader(R"(
+#extension GL_EXT_integer_dot_product : require
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) readonly buffer A { )" +
+                            a + R"( a[]; };
+layout(set = 0, binding = 1) readonly buffer B { )" +
+                            b + R"( b[]; };
+layout(set = 0, binding = 2) buffer O { int o[]; };
+void main() {
+   const uint i = gl_GlobalInvocationID.x;
+   int sum = 0;
+   for (uint n = 0; n < )" + std::to_string(products) +
+                            R"(; n++)
+      sum += dotPacked4x8EXT()" +
+                            factors + R"();
+   o[i] = sum;
+}
+)",
+                         3, "asm", options);
+}
+
 /// Without VPDPBUSD, small bytes need one multiplication, and their sums one addition for many.
 TEST(IntegerDotSums, OfSmallBytesAreWords)
 {
    if (host_features().target.byte_dots)
       GTEST_SKIP() << "VPDPBUSD adds the products of bytes";
-   const std::string source = R"(
-#extension GL_EXT_integer_dot_product : require
-layout(local_size_x = 64) in;
-layout(set = 0, binding = 0) readonly buffer A { uint a[]; };
-layout(set = 0, binding = 1) readonly buffer B { int b[]; };
-layout(set = 0, binding = 2) buffer O { int o[]; };
-void main() {
-   const uint i = gl_GlobalInvocationID.x;
-   int sum = 0;
-   for (uint n = 0; n < 10; n++)
-      sum += dotPacked4x8EXT(int(a[i + n] & 0x0f0f0f0fu), b[i + n]);
-   o[i] = sum;
-}
-)";
-   CompileOptions options;
-   options.subgroup_size = 8;
-   const std::string code = dump_of_shader(source, 3, "asm", options);
+   const std::string code =
+      code_of_chain("uint", "int", 10, "int(a[i + n] & 0x0f0f0f0fu), b[i + n]");
    EXPECT_EQ(count(code, "vpmaddubsw"), 10u) << code;
    EXPECT_EQ(count(code, "vpmaddwd"), 2u) << code;
 }
@@ -298,23 +310,7 @@ TEST(IntegerDotSums, AreMovedBackOnce)
 {
    if (!host_features().target.byte_dots)
       GTEST_SKIP() << "no VPDPBUSD";
-   const std::string source = R"(
-#extension GL_EXT_integer_dot_product : require
-layout(local_size_x = 64) in;
-layout(set = 0, binding = 0) readonly buffer A { ivec4 a[]; };
-layout(set = 0, binding = 1) readonly buffer B { ivec4 b[]; };
-layout(set = 0, binding = 2) buffer O { int o[]; };
-void main() {
-   const uint i = gl_GlobalInvocationID.x;
-   int sum = 0;
-   for (uint n = 0; n < 6; n++)
-      sum += dotPacked4x8EXT(a[i].x ^ int(n), b[i].y ^ int(n));
-   o[i] = sum;
-}
-)";
-   CompileOptions options;
-   options.subgroup_size = 8;
-   const std::string code = dump_of_shader(source, 3, "asm", options);
+   const std::string code = code_of_chain("ivec4", "ivec4", 6, "a[i].x ^ int(n), b[i].y ^ int(n)");
    EXPECT_EQ(count(code, "vpdpbusd"), 12u) << code;
    EXPECT_EQ(count(code, "vpsubd"), 1u) << code;
 }

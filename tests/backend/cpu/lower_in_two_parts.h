@@ -10,7 +10,7 @@
 
 namespace weft::test {
 
-/// lower_for_cpu(), which must announce the errors of its second part.
+/// All passes. The first part must announce the errors of the second one.
 inline Result<Shader> lower_in_two_parts(const ShaderSource &source,
                                          const cpu::PassOptions &options)
 {

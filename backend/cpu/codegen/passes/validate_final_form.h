@@ -9,7 +9,7 @@
 
 namespace weft::cpu {
 
-/// The contract between lower_for_cpu() and nir_to_llvm(): only these operations and intrinsics
+/// The contract between finish_for_cpu() and nir_to_llvm(): only these operations and intrinsics
 /// occur. `bit_size` is the size of the operation's result.
 bool is_in_final_form(nir_op, unsigned bit_size);
 bool is_in_final_form(nir_intrinsic_op);
