@@ -246,27 +246,43 @@ Value *Translator::first_active_lane()
 
 void Translator::for_each_lane(Value *lane_bools, const std::function<void(Value *lane)> &body)
 {
-   // Counting is twice as fast as the search for the next active lane.
-   llvm::Type *type = lane_bools ? int_type(W) : b.getInt32Ty();
-   llvm::AllocaInst *state = variable(type, lane_bools ? "remaining" : "next");
-   b.CreateStore(lane_bools ? bits_of(lane_bools) : b.getInt32(0), state);
+   if (!lane_bools)
+      return for_all_lanes(body);
+   llvm::Type *type = int_type(W);
+   llvm::AllocaInst *state = variable(type, "remaining");
+   b.CreateStore(bits_of(lane_bools), state);
    llvm::BasicBlock *head = block("lanes"), *inside = block("lane"), *done = block("lanes.done");
    b.CreateBr(head);
    b.SetInsertPoint(head);
-   Value *current = b.CreateLoad(type, state);
-   b.CreateCondBr(lane_bools ? b.CreateIsNull(current) : b.CreateICmpEQ(current, b.getInt32(W)),
-                  done, inside);
+   Value *remaining = b.CreateLoad(type, state);
+   b.CreateCondBr(b.CreateIsNull(remaining), done, inside);
    b.SetInsertPoint(inside);
-   Value *one = llvm::ConstantInt::get(type, 1), *lane = current;
-   if (lane_bools) {
-      lane = b.CreateZExtOrTrunc(
-         b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, current, b.getTrue()), b.getInt32Ty());
-      b.CreateStore(b.CreateAnd(current, b.CreateSub(current, one)), state);
-   } else {
-      b.CreateStore(b.CreateNUWAdd(current, one), state);
-   }
+   Value *lane = b.CreateZExtOrTrunc(
+      b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, remaining, b.getTrue()), b.getInt32Ty());
+   b.CreateStore(b.CreateAnd(remaining, b.CreateSub(remaining, llvm::ConstantInt::get(type, 1))),
+                 state);
    body(lane);
    b.CreateBr(head);
+   b.SetInsertPoint(done);
+}
+
+void Translator::for_all_lanes(const std::function<void(Value *lane)> &body)
+{
+   // Counting is twice as fast as the search for the next active lane. A lane per iteration would
+   // make an atomic addition to shared memory take 1.8 ns on Zen 4 instead of 0.4: one instruction
+   // loads the operands of all lanes, each from another distance to the vector's stores.
+   const uint32_t lanes_per_iteration = std::min(4u, W);
+   llvm::AllocaInst *state = variable(b.getInt32Ty(), "next");
+   b.CreateStore(b.getInt32(0), state);
+   llvm::BasicBlock *inside = block("lanes"), *done = block("lanes.done");
+   b.CreateBr(inside);
+   b.SetInsertPoint(inside);
+   Value *first = b.CreateLoad(b.getInt32Ty(), state);
+   for (uint32_t i = 0; i < lanes_per_iteration; i++)
+      body(b.CreateNUWAdd(first, b.getInt32(i)));
+   Value *next = b.CreateNUWAdd(first, b.getInt32(lanes_per_iteration));
+   b.CreateStore(next, state);
+   b.CreateCondBr(b.CreateICmpEQ(next, b.getInt32(W)), done, inside);
    b.SetInsertPoint(done);
 }
 

@@ -130,8 +130,8 @@ public:
    /// i32 number of the lowest active lane.
    llvm::Value *first_active_lane();
    /// Emits a loop that runs `body` once for every lane set in `lane_bools` (null: all), in order;
-   /// `lane` is an i32. `body` may create blocks. Values that must outlive an iteration go through
-   /// variable().
+   /// `lane` is an i32. `body` may create blocks, and may be called for several lanes of an
+   /// iteration. Values that must outlive an iteration go through variable().
    void for_each_lane(llvm::Value *lane_bools, const std::function<void(llvm::Value *lane)> &body);
    /// An alloca in the entry block of the current function. It becomes a register or part of the
    /// frame, which the code generator measures (stack_bytes of jit.cc).
@@ -192,6 +192,7 @@ private:
    std::optional<Error> error;
 
    void begin_function();
+   void for_all_lanes(const std::function<void(llvm::Value *lane)> &body);
 };
 
 // One function per group of instructions. The functions for intrinsics return false for an

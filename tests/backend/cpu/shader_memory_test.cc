@@ -304,6 +304,56 @@ void main() {
    EXPECT_EQ(o, std::vector<uint32_t>(o.size(), 0));
 }
 
+/// Lanes that read from a neighbour at some distance, below and above, where the neighbour exists.
+/// Vectors of the other lanes start before shared memory or end behind it. A signed offset keeps
+/// their addresses close to it, on pages that exist.
+TEST_P(ShaderMemory, ShiftsOfSharedMemory)
+{
+   constexpr uint32_t size = 128;
+   auto program = compile_with(R"(
+layout(local_size_x = 128) in;
+layout(set = 0, binding = 0) buffer N { uint distance; };
+layout(set = 0, binding = 1) buffer O { uint o[]; };
+shared uint s[128];
+void main() {
+   uint l = gl_LocalInvocationIndex;
+   s[l] = l * l + 1;
+   barrier();
+   uint below = 0, above = 0;
+   if (l >= distance)
+      below = s[l - distance];
+   if (l + distance < 128)
+      above = s[l + distance];
+   barrier();
+   if (l >= distance)
+      s[l - distance] = below + above;
+   barrier();
+   o[l] = s[l];
+   o[128 + l] = below;
+   o[256 + l] = above;
+})",
+                               2);
+   ASSERT_TRUE(program) << program.error().message;
+   EXPECT_NE(llvm.find("sext i32"), std::string::npos);
+   std::mt19937_64 random(test::test_seed() + GetParam());
+   for (unsigned trial = 0; trial < 20; trial++) {
+      std::vector<uint32_t> distance{uint32_t(trial < 3 ? 63 + trial : random() % size)};
+      std::vector<uint32_t> o(3 * size, 7), expected(3 * size);
+      const BufferDescriptor set0[] = {descriptor(distance), descriptor(o)};
+      ASSERT_TRUE(run(**program, set0));
+      const uint32_t d = distance[0];
+      const auto element = [](uint32_t i) { return i * i + 1; };
+      for (uint32_t l = 0; l < size; l++) {
+         expected[l] = element(l);
+         expected[size + l] = l >= d ? element(l - d) : 0;
+         expected[2 * size + l] = l + d < size ? element(l + d) : 0;
+      }
+      for (uint32_t l = d; l < size; l++)
+         expected[l - d] = expected[size + l] + expected[2 * size + l];
+      EXPECT_EQ(o, expected) << "distance " << d;
+   }
+}
+
 /// A variable that was never written has an arbitrary value. A branch may depend on it, and every
 /// use sees the same value.
 TEST_P(ShaderMemory, WhatWasNeverWrittenIsSomeValue)

@@ -325,6 +325,10 @@ Value *StridedAccess::masked_group_pointer(unsigned group)
    Value *offset = b.CreateExtractElement(offsets, uint64_t(group) * pattern().group);
    if (!region.base)
       return pointer_to(t, region, offset);
+   // Shared memory is small: a signed offset is right for each lane, and stays close to the memory
+   // if all lanes of the group are inactive (shared_margin in runtime/workgroup_runner.cc).
+   if (plan.access.space == Space::shared)
+      return b.CreateGEP(b.getInt8Ty(), region.base, b.CreateSExt(offset, b.getInt64Ty()));
    Value *below = llvm::ConstantInt::get(offset->getType(), plan.extent() - element());
    offset = b.CreateSub(b.CreateZExt(b.CreateAdd(offset, below), b.getInt64Ty()),
                         b.CreateZExt(below, b.getInt64Ty()));
