@@ -129,14 +129,15 @@ Case daxpy_case()
 }
 
 /// With the neighbours in bindings of their own, or in one.
-Case stencil_case(const char *shader)
+/// `left` and `right`: the bindings of the neighbours in a row.
+Case stencil_case(const char *shader, unsigned left, unsigned right)
 {
    constexpr uint32_t n = 256;
    const Words from = random_floats(n * n * n);
    return {.shaders = {shader},
            .memory = {{from, zeros(from.size()), from, from}},
            .dispatches = {{0, {n / 32, n / 4, n / 2}, {.n = n, .f0 = 0.4f, .f1 = 0.1f}}},
-           .peer = [](Memory &m) { stencil(m, n); },
+           .peer = [=](Memory &m) { stencil(m, n, left, right); },
            .is_right = are_close<float>(1e-5)};
 }
 
@@ -305,8 +306,8 @@ std::vector<NamedCase> all_cases()
       {"saxpy, 16M floats", [] { return saxpy_case(16 * million, 1); }},
       {"saxpy, 64K floats, 200 times", [] { return saxpy_case(65536, 200); }},
       {"daxpy, 8M doubles", daxpy_case},
-      {"stencil of 7 points, 256³", [] { return stencil_case("stencil"); }},
-      {"stencil from 3 bindings, 256³", [] { return stencil_case("stencil_bindings"); }},
+      {"stencil of 7 points, 256³", [] { return stencil_case("stencil", 0, 0); }},
+      {"stencil from 3 bindings, 256³", [] { return stencil_case("stencil_bindings", 2, 3); }},
       {"convolution 5×5, 2048²", convolution_case},
       {"product 1024³, naive", [] { return gemm_case("gemm_naive", 16); }},
       {"product 1024³, naive, constant n", [] { return gemm_case("gemm_naive_constant", 16); }},

@@ -51,9 +51,9 @@ void daxpy(Memory &m, uint32_t n)
       z[i] = 1.5 * x[i] + y[i];
 }
 
-void stencil(Memory &m, int n)
+void stencil(Memory &m, int n, unsigned left, unsigned right)
 {
-   const float *a = m.floats(0);
+   const float *a = m.floats(0), *c = m.floats(left), *d = m.floats(right);
    float *o = m.floats(1);
    const int plane = n * n;
 #pragma omp parallel for
@@ -69,7 +69,7 @@ void stencil(Memory &m, int n)
 #pragma omp simd
          for (int i = row + 1; i < row + n - 1; i++)
             o[i] = 0.4f * a[i] +
-                   0.1f * (a[i - 1] + a[i + 1] + a[i - n] + a[i + n] + a[i - plane] + a[i + plane]);
+                   0.1f * (c[i - 1] + d[i + 1] + a[i - n] + a[i + n] + a[i - plane] + a[i + plane]);
       }
    }
 }

@@ -26,7 +26,7 @@ struct Memory {
 void copy(Memory &, uint32_t n);
 void saxpy(Memory &, uint32_t n, uint32_t repeats);
 void daxpy(Memory &, uint32_t n);
-void stencil(Memory &, int n);
+void stencil(Memory &, int n, unsigned left, unsigned right);
 void convolution(Memory &, int n);
 void gemm(Memory &, int n);
 void reduce(Memory &, uint32_t n);
