@@ -7,6 +7,8 @@
 #include "backend/cpu/codegen/vectors/multi_shuffle.h"
 #include "backend/cpu/codegen/vectors/packed_values.h"
 
+#include "nir_passes/compile_limits.h"
+
 namespace weft::cpu {
 
 using llvm::Value;
@@ -319,17 +321,14 @@ Value *StridedAccess::accessed_lanes()
 
 /// The address of a group's lane 0, which need not be valid: offsets of inactive lanes may lie
 /// below the first byte, modulo 2^32. No region is large enough for such an offset to be inside
-/// (limits::lane_reach).
+/// (limits::lane_reach). If all lanes of a group are inactive, its address remains close to the
+/// region, since a CPU may take 700 ns for a load from a page that does not exist.
 Value *StridedAccess::masked_group_pointer(unsigned group)
 {
    Value *offset = b.CreateExtractElement(offsets, uint64_t(group) * pattern().group);
    if (!region.base)
       return pointer_to(t, region, offset);
-   // Shared memory is small: a signed offset is right for each lane, and stays close to the memory
-   // if all lanes of the group are inactive (shared_margin in runtime/workgroup_runner.cc).
-   if (plan.access.space == Space::shared)
-      return b.CreateGEP(b.getInt8Ty(), region.base, b.CreateSExt(offset, b.getInt64Ty()));
-   Value *below = llvm::ConstantInt::get(offset->getType(), plan.extent() - element());
+   Value *below = llvm::ConstantInt::get(offset->getType(), limits::lane_reach);
    offset = b.CreateSub(b.CreateZExt(b.CreateAdd(offset, below), b.getInt64Ty()),
                         b.CreateZExt(below, b.getInt64Ty()));
    return b.CreateGEP(b.getInt8Ty(), region.base, offset);
