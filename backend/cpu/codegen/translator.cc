@@ -268,9 +268,8 @@ void Translator::for_each_lane(Value *lane_bools, const std::function<void(Value
 
 void Translator::for_all_lanes(const std::function<void(Value *lane)> &body)
 {
-   // Counting is twice as fast as the search for the next active lane. A lane per iteration would
-   // make an atomic addition to shared memory take 1.8 ns on Zen 4 instead of 0.4: one instruction
-   // loads the operands of all lanes, each from another distance to the vector's stores.
+   // Counting is faster than the search for the next active lane. With one lane per iteration, an
+   // atomic addition to shared memory takes 0.7 ns on Zen 4 instead of 0.4.
    const uint32_t lanes_per_iteration = std::min(4u, W);
    llvm::AllocaInst *state = variable(b.getInt32Ty(), "next");
    b.CreateStore(b.getInt32(0), state);
