@@ -94,7 +94,6 @@ void copy_box(const BoxCopy &copy)
    }
 }
 
-/// Texels, then copies of all that is filled.
 void clear_box(const BoxPlace &place, const Box &box, const TexelBytes &texel, uint32_t texel_bytes)
 {
    if (box.row_bytes == 0 || box.rows == 0)
@@ -106,10 +105,8 @@ void clear_box(const BoxPlace &place, const Box &box, const TexelBytes &texel, u
       return;
    }
    for (uint32_t slice = 0; slice < box.slices; slice++) {
-      uint8_t *first = place.row(slice, 0);
-      repeat_bytes(first, box.row_bytes, texel.data(), texel_bytes);
-      for (uint32_t row = 1; row < box.rows; row++)
-         memcpy(place.row(slice, row), first, box.row_bytes);
+      for (uint32_t row = 0; row < box.rows; row++)
+         repeat_bytes(place.row(slice, row), box.row_bytes, texel.data(), texel_bytes);
    }
 }
 

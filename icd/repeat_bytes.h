@@ -4,26 +4,29 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <cstring>
 
 namespace weft {
 
-/// Fills memory with a pattern, whose size divides the memory's, at the speed of memcpy: the filled
-/// part is the source of the next copy. The source stays in the first-level cache.
+/// Fills memory with a pattern, whose size divides the memory's and that of three lines. Copies of
+/// lines of a fixed size become stores of registers. memcpy() from memory that is filled already
+/// took twice as long with glibc 2.42 on Zen 4.
 inline void repeat_bytes(uint8_t *memory, uint64_t size, const void *pattern, uint32_t pattern_size)
 {
-   constexpr uint64_t largest_source = 1 << 14;
-   if (size == 0)
-      return;
-   memcpy(memory, pattern, pattern_size);
-   for (uint64_t filled = pattern_size; filled < size;) {
-      // A multiple of the pattern.
-      const uint64_t source = std::min(filled, largest_source / pattern_size * pattern_size);
-      const uint64_t bytes = std::min(source, size - filled);
-      memcpy(memory + filled, memory, bytes);
-      filled += bytes;
+   constexpr uint32_t line = 64, count = 3; // for texels of 3, 6 and 12 bytes too
+   uint8_t lines[count][line];
+   assert(sizeof(lines) % pattern_size == 0);
+   for (uint64_t i = 0; i < std::min<uint64_t>(sizeof(lines), size); i += pattern_size)
+      memcpy(&lines[0][0] + i, pattern, pattern_size);
+   uint64_t filled = 0;
+   for (; size - filled >= sizeof(lines); filled += sizeof(lines)) {
+      for (uint32_t i = 0; i < count; i++)
+         memcpy(memory + filled + i * line, lines[i], line);
    }
+   if (filled < size)
+      memcpy(memory + filled, lines, size - filled);
 }
 
 } // namespace weft
