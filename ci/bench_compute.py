@@ -34,8 +34,8 @@ def bench_compute(root, arguments, driver):
     lavapipe = root.driver('lavapipe-26.1')
     both = driver | {'VK_DRIVER_FILES': f"{driver['VK_DRIVER_FILES']}:{lavapipe['VK_DRIVER_FILES']}",
                      'WEFT_SHADER_CACHE_DISABLE': 'true', 'MESA_SHADER_CACHE_DISABLE': 'true',
-                     # By default, OpenMP's threads spin for milliseconds after their work. That would
-                     # count as CPU time of C++ and of the device that runs next.
+                     # By default, OpenMP's threads spin for milliseconds after their work. This
+                     # time would count for C++, and for the device that runs next.
                      'OMP_WAIT_POLICY': 'passive'}
     names = []
     results = {}

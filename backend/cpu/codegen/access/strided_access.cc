@@ -321,8 +321,8 @@ Value *StridedAccess::accessed_lanes()
 
 /// The address of a group's lane 0, which need not be valid: offsets of inactive lanes may lie
 /// below the first byte, modulo 2^32. No region is large enough for such an offset to be inside
-/// (limits::lane_reach). If all lanes of a group are inactive, its address remains close to the
-/// region, since a CPU may take 700 ns for a load from a page that does not exist.
+/// (limits::lane_reach). If all lanes of a group are inactive, its address stays close to the
+/// region: a load from a page that does not exist may take a CPU 700 ns.
 Value *StridedAccess::masked_group_pointer(unsigned group)
 {
    Value *offset = b.CreateExtractElement(offsets, uint64_t(group) * pattern().group);
