@@ -400,7 +400,8 @@ bool may_sample(const SampledTexels &image, const SamplerState &state, const Sam
       other.lod += (rest % 3 - 1) * lod_error;
       rest /= 3;
       if (operands.gradients) {
-         other.gradients->ratio = 1 + (rest % 3 - 1) * ratio_error;
+         // On a cube, the slopes of a gradient may cancel: the error may exceed the length.
+         other.gradients->ratio = std::max(0.0, 1 + (rest % 3 - 1) * ratio_error);
          rest /= 3;
       }
       // A weight that rounds to 0 has no texel.
