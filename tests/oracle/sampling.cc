@@ -152,7 +152,9 @@ double lod_of(const SampledTexels &image, const SamplerState &state, const Sampl
    if (!operands.gradients)
       return operands.lod;
    const Scales scales = scales_of(image, operands);
-   return std::log2(std::max(scales.x, scales.y) / ratio_of(scales, state.anisotropy)) +
+   // Below each least level, but finite: errors are added to it.
+   const double least = std::ldexp(1, -100);
+   return std::log2(std::max({scales.x, scales.y, least}) / ratio_of(scales, state.anisotropy)) +
           operands.lod;
 }
 
