@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <sstream>
 
 namespace weft::icd_test {
 
@@ -498,8 +499,10 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
       vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
       vkCmdDispatch(cmd, lookups / 64, 1, 1);
       run(cmd);
-      const double most =
-         std::max(contents.texels.largest, 1.0) * (1 + std::ldexp(1, -18)) + contents.texels.error;
+      double largest = std::max(contents.texels.largest, 1.0);
+      for (const double c : state.border)
+         largest = std::max(largest, std::abs(c));
+      const double most = largest * (1 + std::ldexp(1, -18)) + contents.texels.error;
       for (uint32_t i = 0; i < lookups; ++i) {
          oracle::Color result;
          for (int c = 0; c < 4; ++c)
@@ -514,26 +517,36 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
             (!s.gradients || (std::ranges::all_of(s.gradients->x, is_moderate) &&
                               std::ranges::all_of(s.gradients->y, is_moderate)));
          const int components = function.compares && !function.gathered ? 1 : 4;
+         const auto describe = [&] {
+            std::ostringstream text;
+            text << kind.type << " " << function.expression << ", " << format.name << ", round "
+                 << round << ", " << i << "\nat " << s.at[0] << ", " << s.at[1] << ", " << s.at[2]
+                 << ", layer " << s.layer << ", lod " << s.lod << ", reference " << s.reference;
+            if (s.gradients) {
+               for (const auto &gradient : {s.gradients->x, s.gradients->y})
+                  text << ", gradient " << gradient[0] << ", " << gradient[1] << ", "
+                       << gradient[2];
+            }
+            text << "\nwrap " << int(state.wrap[0]) << int(state.wrap[1]) << int(state.wrap[2])
+                 << ", linear " << state.magnified_linear << state.minified_linear
+                 << state.levels_linear << ", reduce " << int(state.reduce) << ", anisotropy "
+                 << state.anisotropy << ", bias " << state.bias << ", lods " << state.least_lod
+                 << " to " << state.largest_lod << ", size " << contents.texels.levels[0][0] << "x"
+                 << contents.texels.levels[0][1] << "x" << contents.texels.levels[0][2]
+                 << ", levels " << contents.texels.levels.size() << "\nresult " << result[0] << ", "
+                 << result[1] << ", " << result[2] << ", " << result[3];
+            return text.str();
+         };
          if (!is_finite) {
             // Some texel, or the border.
             for (int c = 0; c < components; ++c)
-               ASSERT_LE(std::abs(result[c]), most) << format.name << ", " << i;
+               ASSERT_LE(std::abs(result[c]), most) << describe();
             continue;
          }
          const oracle::Color expected = oracle::sample(contents.texels, state, s);
          ASSERT_TRUE(oracle::may_sample(contents.texels, state, s, result, components))
-            << kind.type << " " << function.expression << ", " << format.name << ", round " << round
-            << ", " << i << "\nat " << s.at[0] << ", " << s.at[1] << ", " << s.at[2] << ", layer "
-            << s.layer << ", lod " << s.lod << ", reference " << s.reference << "\nwrap "
-            << int(state.wrap[0]) << int(state.wrap[1]) << int(state.wrap[2]) << ", linear "
-            << state.magnified_linear << state.minified_linear << state.levels_linear << ", reduce "
-            << int(state.reduce) << ", anisotropy " << state.anisotropy << ", bias " << state.bias
-            << ", lods " << state.least_lod << " to " << state.largest_lod << ", size "
-            << contents.texels.levels[0][0] << "x" << contents.texels.levels[0][1] << "x"
-            << contents.texels.levels[0][2] << ", levels " << contents.texels.levels.size()
-            << "\nexpected " << expected[0] << ", " << expected[1] << ", " << expected[2] << ", "
-            << expected[3] << "\nresult " << result[0] << ", " << result[1] << ", " << result[2]
-            << ", " << result[3];
+            << describe() << "\nexpected " << expected[0] << ", " << expected[1] << ", "
+            << expected[2] << ", " << expected[3];
       }
    }
 }
