@@ -137,8 +137,13 @@ bool WorkgroupRunner::reserve_shared(size_t bytes)
          return false;
       shared_bytes = bytes;
       shared_last_use = uses;
-      std::memset(shared_memory.get(), 0, shared_margin);
-      std::memset(shared_memory.get() + shared_margin + bytes, 0, shared_margin);
+      for (uint8_t *margin : {shared_memory.get(), shared_memory.get() + shared_margin + bytes}) {
+         std::memset(margin, 0, shared_margin);
+#if WEFT_ASAN
+         // Only generated code, which AddressSanitizer does not check, may read it.
+         ASAN_POISON_MEMORY_REGION(margin, shared_margin);
+#endif
+      }
    }
    shared = shared_memory.get() + shared_margin;
    return true;
