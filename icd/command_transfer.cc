@@ -54,7 +54,7 @@ bool run_copy(Queue *, const Command *command)
 bool run_fill(Queue *, const Command *command)
 {
    auto *fill = static_cast<const FillBuffer *>(command);
-   repeat_bytes(fill->dst, fill->words * sizeof(uint32_t), &fill->value, sizeof(fill->value));
+   RepeatedBytes(&fill->value, sizeof(fill->value)).fill(fill->dst, fill->words * sizeof(uint32_t));
    return true;
 }
 

@@ -54,6 +54,22 @@ void for_each_part(const Box &box, std::initializer_list<const BoxPlace *> place
    }
 }
 
+void fill_box(const BoxPlace &place, const Box &box, const RepeatedBytes &texels)
+{
+   if (box.row_bytes == 0 || box.rows == 0)
+      return;
+   if (place.is_tiled()) {
+      for_each_part(box, {&place}, [&](uint32_t row, uint64_t bytes, const Box &part) {
+         fill_box(part_of(place, row, bytes).place, part, texels);
+      });
+      return;
+   }
+   for (uint32_t slice = 0; slice < box.slices; slice++) {
+      for (uint32_t row = 0; row < box.rows; row++)
+         texels.fill(place.row(slice, row), box.row_bytes);
+   }
+}
+
 } // namespace
 
 BoxPlace BoxPlace::moved(uint32_t slice, uint32_t row, uint64_t bytes) const
@@ -96,18 +112,7 @@ void copy_box(const BoxCopy &copy)
 
 void clear_box(const BoxPlace &place, const Box &box, const TexelBytes &texel, uint32_t texel_bytes)
 {
-   if (box.row_bytes == 0 || box.rows == 0)
-      return;
-   if (place.is_tiled()) {
-      for_each_part(box, {&place}, [&](uint32_t row, uint64_t bytes, const Box &part) {
-         clear_box(part_of(place, row, bytes).place, part, texel, texel_bytes);
-      });
-      return;
-   }
-   for (uint32_t slice = 0; slice < box.slices; slice++) {
-      for (uint32_t row = 0; row < box.rows; row++)
-         repeat_bytes(place.row(slice, row), box.row_bytes, texel.data(), texel_bytes);
-   }
+   fill_box(place, box, RepeatedBytes(texel.data(), texel_bytes));
 }
 
 BoxRows::BoxRows(const BoxPlace &place, const Box &whole) : origin(place), rows(place), box(whole)

@@ -20,7 +20,7 @@ TEST(RepeatBytes, FillsWithWholePatternsOnly)
          std::vector<uint8_t> memory(size + 1, 77), expected(size + 1, 77);
          for (uint64_t i = 0; i < size; ++i)
             expected[i] = pattern[i % pattern_size];
-         repeat_bytes(memory.data(), size, pattern, pattern_size);
+         RepeatedBytes(pattern, pattern_size).fill(memory.data(), size);
          EXPECT_EQ(memory, expected) << pattern_size << " bytes, " << count << " times";
       }
    }
