@@ -499,10 +499,9 @@ void SamplingTest::check(const SampledKind &kind, const SampledFunction &functio
       vkCmdBindDescriptorSets(cmd, VK_PIPELINE_BIND_POINT_COMPUTE, layout, 0, 1, &set, 0, nullptr);
       vkCmdDispatch(cmd, lookups / 64, 1, 1);
       run(cmd);
-      double largest = std::max(contents.texels.largest, 1.0);
-      for (const double c : state.border)
-         largest = std::max(largest, std::abs(c));
-      const double most = largest * (1 + std::ldexp(1, -18)) + contents.texels.error;
+      const double most =
+         std::max(oracle::largest_color(contents.texels, state), 1.0) * (1 + std::ldexp(1, -18)) +
+         contents.texels.error;
       for (uint32_t i = 0; i < lookups; ++i) {
          oracle::Color result;
          for (int c = 0; c < 4; ++c)

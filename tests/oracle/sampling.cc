@@ -360,6 +360,14 @@ Color sample(const SampledTexels &image, const SamplerState &state, const Sample
    return Sampler(image, state, operands, negligible).run();
 }
 
+double largest_color(const SampledTexels &image, const SamplerState &state)
+{
+   double largest = image.largest;
+   for (double c : state.border)
+      largest = std::max(largest, std::abs(c));
+   return largest;
+}
+
 bool may_sample(const SampledTexels &image, const SamplerState &state, const Sample &operands,
                 const Color &result, int components)
 {
@@ -387,9 +395,7 @@ bool may_sample(const SampledTexels &image, const SamplerState &state, const Sam
       errors[d] = 8 * rounding * magnitude;
       slack += 2 * errors[d] * (state.unnormalized ? 1 : size);
    }
-   double most = image.largest;
-   for (double c : state.border)
-      most = std::max(most, std::abs(c));
+   const double most = largest_color(image, state);
    // Colors in sRGB are powers, whose error the texels have before they are weighted.
    const double tolerance = most * slack + image.error;
    const int tries = perturbed == 1 ? 3 : perturbed == 2 ? 9 : 27;

@@ -59,6 +59,9 @@ struct Sample {
 /// Texels whose weight is at most `negligible` are neither the least nor the largest ones.
 Color sample(const SampledTexels &, const SamplerState &, const Sample &, double negligible = 0);
 
+/// The largest magnitude of a component of a texel, or of the border.
+double largest_color(const SampledTexels &, const SamplerState &);
+
 /// Whether a shader may return `result`. The coordinates may be wrong by rounding errors of f32,
 /// and the color at them by the rounding of weights and sums.
 bool may_sample(const SampledTexels &, const SamplerState &, const Sample &, const Color &result,
