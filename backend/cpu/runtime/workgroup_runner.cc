@@ -43,7 +43,7 @@ constexpr size_t stack_margin = WEFT_ASAN || WEFT_TSAN ? 256 << 10 : 48 << 10;
 
 /// Written bytes before and behind the shared memory. A vector with inactive lanes may start before
 /// the first element or end behind the last one. If these lanes lie on a page that does not exist,
-/// the CPU repeats the access in microcode, which takes 100 to 700 ns on Zen 4.
+/// the CPU repeats the access in microcode, which takes 200 to 700 ns on Zen 4.
 constexpr size_t shared_margin = 4096;
 static_assert(shared_margin % max_frame_alignment == 0);
 
