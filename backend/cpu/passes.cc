@@ -5,6 +5,7 @@
 
 #include "backend/cpu/codegen/passes/choose_unrolling.h"
 #include "backend/cpu/codegen/passes/hoist_constants.h"
+#include "backend/cpu/codegen/passes/opt_interior.h"
 #include "backend/cpu/codegen/passes/opt_uniform.h"
 #include "backend/cpu/codegen/passes/opt_uniform_branches.h"
 #include "backend/cpu/codegen/passes/split_overlapping_loads.h"
@@ -25,6 +26,7 @@
 #include "nir_passes/memory/lower_descriptors.h"
 #include "nir_passes/memory/opt_combine_accesses.h"
 #include "nir_passes/memory/opt_shift_pairs.h"
+#include "nir_passes/opt_quotient_factors.h"
 #include "nir_passes/shader_limits.h"
 #include "nir_passes/stages.h"
 #include "nir_passes/workgroups/lower_derivatives.h"
@@ -241,6 +243,7 @@ void clean_up_specialized(PassRunner &run)
       REPEAT(run, nir_opt_dead_cf);
       REPEAT(run, nir_opt_remove_phis);
       REPEAT(run, nir_copy_prop);
+      REPEAT(run, opt_quotient_factors);
       REPEAT(run, nir_opt_constant_folding);
       REPEAT(run, nir_opt_cse);
       REPEAT(run, nir_opt_dce);
@@ -263,6 +266,8 @@ void specialize_for_dispatch(PassRunner &run, const BranchConditions &conditions
 
 void find_uniform_values(PassRunner &run, uint32_t subgroup_size)
 {
+   if (RUN(run, opt_interior, subgroup_size))
+      clean_up_specialized(run);
    RUN(run, hoist_constants);
    /* Every value that leaves a loop goes through a phi, so that lanes which leave in different
     * iterations each keep their own value. This includes loop invariants, because a loop of masks

@@ -103,17 +103,11 @@ public:
    PlainPlace find()
    {
       PlainPlace place = {is_linear, layer_offset(), {}};
-      nir_def *half = nir_bcsel(b, is_linear, nir_imm_float(b, 0.5), nir_imm_float(b, 0));
       for (unsigned d = 0; d < filtered_dimensions(image.shape); ++d) {
-         const Coordinate c = coordinate(d);
-         nir_def *x = nir_fsub(b, c.texels, half), *first = nir_ffloor(b, x),
-                 *fraction = nir_fsub(b, x, first);
-         /* Infinite and huge coordinates have no fraction. */
-         fraction =
-            nir_bcsel(b, nir_flt_imm(b, nir_fabs(b, x), 1 << 23), fraction, nir_imm_float(b, 0));
+         nir_def *found =
+            choose(b, repeats(d), [&] { return find(d, true); }, [&] { return find(d, false); });
          place.neighbours.push_back(
-            {{offset(d, inside(c, first)), offset(d, inside(c, nir_fadd_imm(b, first, 1)))},
-             fraction});
+            {{nir_channel(b, found, 0), nir_channel(b, found, 1)}, nir_channel(b, found, 2)});
       }
       return place;
    }
@@ -121,31 +115,44 @@ public:
 private:
    nir_def *word(size_t member) { return load_words(b, image.descriptor, member, 1); }
 
-   /// A coordinate in texels; in an image that repeats, of its first copy.
-   struct Coordinate {
-      nir_def *texels, *size, *repeats;
-   };
+   nir_def *repeats(unsigned d)
+   {
+      static_assert(uint32_t(AddressMode::repeat) == 0);
+      return nir_inot(b, nir_test_mask(b, modes, 0xff << d * 8));
+   }
 
-   Coordinate coordinate(unsigned d)
+   /// In one dimension: the offsets of both neighbours and the fraction, as a vector.
+   nir_def *find(unsigned d, bool repeats)
    {
       constexpr size_t sizes[] = {offsetof(ImageDescriptor, width),
                                   offsetof(ImageDescriptor, height),
                                   offsetof(ImageDescriptor, slices)};
-      static_assert(uint32_t(AddressMode::repeat) == 0);
-      nir_def *x = nir_channel(b, lookup.coordinates, d), *size = nir_i2f32(b, word(sizes[d])),
-              *repeats = nir_inot(b, nir_test_mask(b, modes, 0xff << d * 8));
-      x = nir_bcsel(b, repeats, nir_fsub(b, x, nir_ffloor(b, x)), x);
-      return {nir_fmul(b, x, size), size, repeats};
+      nir_def *size = nir_i2f32(b, word(sizes[d])), *x = nir_channel(b, lookup.coordinates, d);
+      if (repeats)
+         x = nir_fsub(b, x, nir_ffloor(b, x)); /* in the image's first copy */
+      nir_def *half = nir_bcsel(b, is_linear, nir_imm_float(b, 0.5), nir_imm_float(b, 0));
+      x = nir_fsub(b, nir_fmul(b, x, size), half);
+      nir_def *first = nir_ffloor(b, x), *fraction = nir_fsub(b, x, first);
+      /* Infinite and huge coordinates have no fraction. */
+      fraction =
+         nir_bcsel(b, nir_flt_imm(b, nir_fabs(b, x), 1 << 23), fraction, nir_imm_float(b, 0));
+      const auto offset_of = [&](nir_def *number) {
+         return offset(d, inside(repeats ? wrap(number, size) : number, size));
+      };
+      return nir_vec3(b, offset_of(first), offset_of(nir_fadd_imm(b, first, 1)), fraction);
    }
 
-   /// The number of a texel of the image, for one that may be a few outside.
-   nir_def *inside(const Coordinate &c, nir_def *number)
+   /// The number of a texel in the image's first copy, for one that may be a few outside.
+   nir_def *wrap(nir_def *number, nir_def *size)
    {
       nir_def *zero = nir_imm_float(b, 0);
-      nir_def *wrapped = nir_bcsel(b, nir_flt(b, number, zero), nir_fadd(b, number, c.size),
-                                   nir_bcsel(b, nir_fge(b, number, c.size), zero, number));
-      number = nir_bcsel(b, c.repeats, wrapped, number);
-      return nir_f2i32(b, clamp(b, number, zero, nir_fadd_imm(b, c.size, -1)));
+      return nir_bcsel(b, nir_flt(b, number, zero), nir_fadd(b, number, size),
+                       nir_bcsel(b, nir_fge(b, number, size), zero, number));
+   }
+
+   nir_def *inside(nir_def *number, nir_def *size)
+   {
+      return nir_f2i32(b, clamp(b, number, nir_imm_float(b, 0), nir_fadd_imm(b, size, -1)));
    }
 
    /// Texels of a row, or bytes.
@@ -231,34 +238,51 @@ std::vector<nir_def *> load_corners(nir_builder *b, const SampledImage &image,
 
 /// The same by accesses of two words, which hold both neighbours of a row. Look-ups in a table are
 /// in no order, so that every access goes from invocation to invocation; this halves their number.
-std::vector<nir_def *> load_pairs(nir_builder *b, const SampledImage &image,
-                                  const PlainPlace &place, const TexelFormat &format)
-{
-   const auto [first, second] = place.neighbours[0].offsets;
-   nir_def *width = load_width(b, image.descriptor);
-   /* The last texel of a row is the second of its pair. */
-   nir_def *pair = nir_imin(b, first, nir_iadd_imm(b, width, -2));
-   PlainPlace pairs = place;
-   pairs.neighbours[0].offsets[0] = pair;
-   nir_def *first_is_low = nir_ieq(b, first, pair), *second_is_low = nir_ieq(b, second, pair);
-   std::vector<nir_def *> texels;
-   for (unsigned corner = 0; corner < 1u << place.neighbours.size(); corner += 2) {
-      nir_def *both = load_plain_texels(b, image.descriptor, units_of(format.texel_bytes),
-                                        corner_offset(b, pairs, corner, format.texel_bytes), 2);
-      nir_def *low = nir_channel(b, both, 0), *high = nir_channel(b, both, 1);
-      texels.push_back(nir_bcsel(b, first_is_low, low, high));
-      texels.push_back(nir_bcsel(b, second_is_low, low, high));
+class Pairs {
+public:
+   Pairs(nir_builder *b, const SampledImage &image, const PlainPlace &place)
+       : b(b), image(image), place(place), first(place.neighbours[0].offsets[0]),
+         second(place.neighbours[0].offsets[1]), width(load_width(b, image.descriptor)),
+         /* The last texel of a row is the second of its pair. */
+         begin(nir_imin(b, first, nir_iadd_imm(b, width, -2)))
+   {
    }
-   return texels;
-}
 
-/// Whether the neighbours of a row lie in two words. At the end of a row that repeats, they do not.
-nir_def *are_pairs(nir_builder *b, const SampledImage &image, const PlainPlace &place)
-{
-   const auto [first, second] = place.neighbours[0].offsets;
-   return nir_iand(b, nir_ult_imm(b, nir_isub(b, second, first), 2),
-                   nir_ige_imm(b, load_width(b, image.descriptor), 2));
-}
+   /// Whether the neighbours of a row lie in two words. At the end of a row that repeats, they do
+   /// not.
+   nir_def *exist() const
+   {
+      return nir_iand(b, nir_ult_imm(b, nir_isub(b, second, first), 2), nir_ige_imm(b, width, 2));
+   }
+
+   std::vector<nir_def *> load(const TexelFormat &format) const
+   {
+      PlainPlace pairs = place;
+      pairs.neighbours[0].offsets[0] = begin;
+      std::vector<nir_def *> texels;
+      for (unsigned corner = 0; corner < 1u << place.neighbours.size(); corner += 2) {
+         nir_def *both = load_plain_texels(b, image.descriptor, units_of(format.texel_bytes),
+                                           corner_offset(b, pairs, corner, format.texel_bytes), 2);
+         texels.push_back(nir_channel(b, both, 0));
+         texels.push_back(nir_channel(b, both, 1));
+      }
+      return texels;
+   }
+
+   /// The fraction between the texels of a pair. Beyond an edge, both neighbours are one of them.
+   nir_def *fraction() const
+   {
+      nir_def *inside =
+         nir_bcsel(b, nir_ieq(b, second, begin), nir_imm_float(b, 0), place.neighbours[0].fraction);
+      return nir_bcsel(b, nir_ieq(b, first, begin), inside, nir_imm_float(b, 1));
+   }
+
+private:
+   nir_builder *b;
+   const SampledImage &image;
+   const PlainPlace &place;
+   nir_def *first, *second, *width, *begin;
+};
 
 /// By the largest number of a format. The reciprocal in two parts gives the bits of a division for
 /// every integer, so that a filter of equal texels is the texel.
@@ -274,7 +298,7 @@ nir_def *divide_mean(nir_builder *b, nir_def *mean, uint32_t largest)
    return quotient;
 }
 
-nir_def *filter_texels(nir_builder *b, const SampledImage &image, const PlainPlace &place,
+nir_def *filter_texels(nir_builder *b, const SampledImage &image, PlainPlace place,
                        enum pipe_format pipe_format)
 {
    const TexelFormat format = *texel_format(pipe_format);
@@ -283,11 +307,15 @@ nir_def *filter_texels(nir_builder *b, const SampledImage &image, const PlainPla
       const auto words = [&](const std::vector<nir_def *> &corners) {
          return nir_vec(b, const_cast<nir_def **>(corners.data()), corners.size());
       };
+      const Pairs pairs(b, image, place);
+      nir_def *exist = pairs.exist(), *fraction = pairs.fraction();
       nir_def *corners = choose(
-         b, are_pairs(b, image, place), [&] { return words(load_pairs(b, image, place, format)); },
+         b, exist, [&] { return words(pairs.load(format)); },
          [&] { return words(load_corners(b, image, place, format)); });
       for (unsigned corner = 0; corner < corners->num_components; ++corner)
          texels.push_back(nir_channel(b, corners, corner));
+      nir_def *&part = place.neighbours[0].fraction;
+      part = nir_bcsel(b, exist, fraction, part);
    } else {
       texels = load_corners(b, image, place, format);
    }
