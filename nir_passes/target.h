@@ -43,6 +43,8 @@ struct Target {
    bool keeps_scope_whole = false;
    /// Registers multiply 8-bit integers by nir_op_*dot_4x8_*, four at a time.
    bool dot_product_4x8 = false;
+   /// Registers sum products of f16 in f16 where the result is f16; else in f32.
+   bool float16_sums = false;
 };
 
 } // namespace weft

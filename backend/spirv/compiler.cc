@@ -174,7 +174,8 @@ Result<CompiledModule> compile_here(const ShaderSource &source, const CompileOpt
                           .native = tiles,
                           .robust_access = options.robust_access,
                           .staging_bytes = options.staging_bytes,
-                          .dot_product_4x8 = options.driver.integer_dot_product},
+                          .dot_product_4x8 = options.driver.integer_dot_product,
+                          .float16_sums = options.driver.float16 && options.driver.float16_sums},
                .matrices = {options.operations, options.flexible},
                .driver = options.driver,
                .blocks = options.subgroups_are_blocks,
@@ -219,15 +220,15 @@ CacheKey cache_key(const ShaderSource &source, const CompileOptions &options)
    const auto &[spirv_version, subgroup_operations, subgroup_extended_types,
                 vulkan_memory_model_device_scope, int8, int16, int64, float16, float64,
                 storage_buffer_8bit, storage_buffer_16bit, buffer_device_address,
-                integer_dot_product, partial_barriers, subgroup_arithmetic_with_matrices,
-                own_matrices, robust_buffer_access_2, preserve_nan_16, preserve_nan_32,
-                preserve_nan_64] = driver;
+                integer_dot_product, float16_sums, partial_barriers,
+                subgroup_arithmetic_with_matrices, own_matrices, robust_buffer_access_2,
+                preserve_nan_16, preserve_nan_32, preserve_nan_64] = driver;
    KeyBuilder key("lowered module");
    add_to_key(key, source);
    key.add(spirv_version, subgroup_operations, subgroup_extended_types,
            vulkan_memory_model_device_scope, int8, int16, int64, float16, float64,
            storage_buffer_8bit, storage_buffer_16bit, buffer_device_address, integer_dot_product,
-           partial_barriers, subgroup_arithmetic_with_matrices, own_matrices,
+           float16_sums, partial_barriers, subgroup_arithmetic_with_matrices, own_matrices,
            robust_buffer_access_2, preserve_nan_16, preserve_nan_32, preserve_nan_64);
    key.add(subgroup_size, robust_access, staging_bytes, subgroups_are_blocks, max_shared_bytes);
    add_to_key(key, operations);

@@ -39,6 +39,9 @@ struct Driver {
    /// properties (integerDotProduct4x8BitPacked*Accelerated) do not matter: a driver without the
    /// instruction expands it to the code that this back end would emit.
    bool integer_dot_product = false;
+   /// The device's arithmetic in f16 is at least as fast as in f32, so that lowered matrices of f16
+   /// are summed in f16. CPUs convert every operand.
+   bool float16_sums = false;
    /// Emit barriers within a workgroup other than control barriers of all of it, and availability
    /// of single accesses to shared memory (driver_quirks.cc).
    bool partial_barriers = true;

@@ -49,6 +49,7 @@ spirv::Driver DriverFacts::driver(const FeatureSet &enabled) const
       .storage_buffer_16bit = enabled.has(Feature::storage_buffer_16bit),
       .buffer_device_address = enabled.has(Feature::buffer_device_address),
       .integer_dot_product = enabled.has(Feature::integer_dot_product),
+      .float16_sums = enabled.has(Feature::float16) && device_type != VK_PHYSICAL_DEVICE_TYPE_CPU,
       .robust_buffer_access_2 = enabled.has(Feature::robust_buffer_access_2),
       .preserve_nan_16 = preserves_nan_16,
       .preserve_nan_32 = preserves_nan_32,

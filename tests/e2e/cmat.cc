@@ -149,7 +149,8 @@ oracle::Matrix random_matrix(oracle::Random &random, const MatrixType &type, ora
 
 oracle::MuladdRules muladd_rules(const Device &device, ComponentType factor, ComponentType result)
 {
-   return {.internal_roundoff = oracle::internal_roundoff(result, device.is_weft),
+   const bool at_least_f32 = device.is_weft && !device.float16_sums;
+   return {.internal_roundoff = oracle::internal_roundoff(result, at_least_f32),
            .may_truncate = !device.is_weft,
            .keeps_specials = device.is_weft,
            .may_flush = device.is_weft && factor == ComponentType::bf16};

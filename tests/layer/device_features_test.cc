@@ -26,9 +26,20 @@ TEST_F(DeviceTest, WithoutAnyFeatures)
    EXPECT_TRUE(lowered_for.int64); // for addresses; the original module declares them without int64
    EXPECT_FALSE(lowered_for.buffer_device_address || lowered_for.float64);
    EXPECT_FALSE(lowered_for.integer_dot_product);
+   EXPECT_TRUE(lowered_for.float16_sums);
    EXPECT_EQ(lowered_for.subgroup_operations, 0xffu);
    EXPECT_TRUE(lowered_for.preserve_nan_32);
    EXPECT_FALSE(lowered_for.preserve_nan_16 || lowered_for.preserve_nan_64);
+}
+
+/// CPUs would convert each operand.
+TEST_F(DeviceTest, SumsOfFloat16AreInFloat32OnCpus)
+{
+   driver.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
+   ASSERT_VK(create_instance());
+   ASSERT_VK(create_matrix_device());
+   EXPECT_TRUE(compiled_for().float16);
+   EXPECT_FALSE(compiled_for().float16_sums);
 }
 
 TEST_F(DeviceTest, IntegerDotProductIsEnabledWhereTheDriverHasIt)

@@ -431,12 +431,10 @@ TEST(LowerCmatToRegisters, RobustAccess)
    EXPECT_EQ(count(shared, "loop {"), 0u);
 }
 
-/// 8-bit integers of a 16×16×32 multiplication in a subgroup of 32: 4×2 sums of 32 products each.
-std::string multiplied(bool dots, const std::string &a, const std::string &b, const std::string &c,
-                       bool saturate)
+/// A 16×16×32 multiplication in a subgroup of 32: 4×2 sums of 32 products each.
+std::string multiplied(const Target &target, const std::string &a, const std::string &b,
+                       const std::string &c, bool saturate = false)
 {
-   Target target = test::target(32, false);
-   target.dot_product_4x8 = dots;
    const auto matrix = [](const std::string &type, int rows, int cols, const std::string &use) {
       return "coopmat<" + type + ", gl_ScopeSubgroup, " + std::to_string(rows) + ", " +
              std::to_string(cols) + ", gl_MatrixUse" + use + "> ";
@@ -461,6 +459,30 @@ std::string multiplied(bool dots, const std::string &a, const std::string &b, co
    lower_cmat(shader.get(), target, target.form);
    tidy(shader.get());
    return test::body(shader.get());
+}
+
+std::string multiplied(bool dots, const std::string &a, const std::string &b, const std::string &c,
+                       bool saturate)
+{
+   Target target = test::target(32, false);
+   target.dot_product_4x8 = dots;
+   return multiplied(target, a, b, c, saturate);
+}
+
+/// A product and 31 multiply-adds, then the addend; in f32, 32 multiply-adds.
+TEST(LowerCmatToRegisters, SumsOfFloat16)
+{
+   const auto f16 = "float16_t", f32 = "float";
+   Target target = test::target(32, false);
+   EXPECT_EQ(count(multiplied(target, f16, f16, f16), "= ffma "), 8u * 32);
+   target.float16_sums = true;
+   const std::string halves = multiplied(target, f16, f16, f16);
+   EXPECT_EQ(count(halves, "= f2f32"), 0u) << halves;
+   EXPECT_EQ(count(halves, "= fmul "), 8u);
+   EXPECT_EQ(count(halves, "= ffma "), 8u * 31);
+   EXPECT_EQ(count(halves, "= fadd "), 8u);
+   EXPECT_EQ(count(multiplied(target, f16, f16, f32), "= ffma "), 8u * 32);
+   EXPECT_EQ(count(multiplied(target, f32, f32, f32), "= ffma "), 8u * 32);
 }
 
 TEST(LowerCmatToRegisters, DotProducts)

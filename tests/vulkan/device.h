@@ -10,6 +10,7 @@
 #include <vulkan/vulkan.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,8 @@ public:
    /// Whether Weft compiles shaders with matrices: as the driver, or as a layer above it. The
    /// driver guarantees more than Vulkan requires.
    bool is_weft = false, has_weft_layer = false;
+   /// The tested compiler may round sums of products of f16 to f16 (spirv::Driver::float16_sums).
+   bool float16_sums = std::getenv("WEFT_TEST_FLOAT16_SUMS") != nullptr;
    /// Subgroup sizes that a pipeline may require, in ascending order. Without
    /// can_require_subgroup_size() the device's one size.
    std::vector<uint32_t> subgroup_sizes() const;

@@ -37,6 +37,7 @@ constexpr Feature features[] = {
    {"storage_buffer_16bit", &spirv::Driver::storage_buffer_16bit},
    {"buffer_device_address", &spirv::Driver::buffer_device_address},
    {"integer_dot_product", &spirv::Driver::integer_dot_product},
+   {"float16_sums", &spirv::Driver::float16_sums},
    {"partial_barriers", &spirv::Driver::partial_barriers},
    {"subgroup_arithmetic_with_matrices", &spirv::Driver::subgroup_arithmetic_with_matrices},
    {"own_matrices", &spirv::Driver::own_matrices},
@@ -87,6 +88,7 @@ std::optional<DescribedDriver> named_driver(const std::string &name)
    if (name == "nvidia") {
       const Profile *profile = find_profile(name);
       d.subgroup_size = profile->subgroup_size;
+      d.driver.float16_sums = true;
       d.native_operations.assign(profile->operations.begin(), profile->operations.end());
       return d;
    }

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -285,11 +286,14 @@ public:
    }
 
 private:
+   using Values = std::vector<nir_def *>;
+
    /// Result and source have equally many rows, and so have their blocks.
    void lower_rows()
    {
-      for_each(from.block_rows(), [&](nir_def *row) {
-         nir_def *value = exchange_along_row(combine_block_row(row));
+      const auto combine = [&](nir_def *row) { return combine_block_row(row); };
+      const auto exchange = [&](Values values) { return exchange_along_row(std::move(values)); };
+      for_each_line(from.block_rows(), combine, exchange, [&](nir_def *row, nir_def *value) {
          for_each(to.block_cols(), [&](nir_def *col) { insert(row, col, value); });
       });
    }
@@ -297,10 +301,11 @@ private:
    /// The same for columns.
    void lower_columns()
    {
-      for_each(from.block_cols(), [&](nir_def *col) {
-         nir_def *own =
-            combine_all(from.block_rows(), [&](nir_def *row) { return extract(row, col); });
-         nir_def *value = exchange_along_column(own);
+      const auto combine = [&](nir_def *col) {
+         return combine_all(from.block_rows(), [&](nir_def *row) { return extract(row, col); });
+      };
+      const auto exchange = [&](Values values) { return exchange_along_column(std::move(values)); };
+      for_each_line(from.block_cols(), combine, exchange, [&](nir_def *col, nir_def *value) {
          for_each(to.block_rows(), [&](nir_def *row) { insert(row, col, value); });
       });
    }
@@ -309,7 +314,7 @@ private:
    {
       nir_def *own =
          combine_all(from.block_rows(), [&](nir_def *row) { return combine_block_row(row); });
-      return exchange_along_column(exchange_along_row(own));
+      return exchange_along_column(exchange_along_row({own}))[0];
    }
 
    /// An invocation has all elements of its squares, unless its block has an odd number of rows or
@@ -325,6 +330,24 @@ private:
             }));
          });
       });
+   }
+
+   /// use(i, value) for the combination of each line. Unrolled, all lines are exchanged at once.
+   template <typename Combine, typename Exchange, typename Use>
+   void for_each_line(uint32_t count, const Combine &combine, const Exchange &exchange,
+                      const Use &use)
+   {
+      Values values;
+      for_each(count, [&](nir_def *i) {
+         values.push_back(combine(i));
+         if (!unrolled)
+            use(i, exchange({values.back()})[0]);
+      });
+      if (!unrolled)
+         return;
+      values = exchange(std::move(values));
+      for (uint32_t i = 0; i < count; ++i)
+         use(nir_imm_int(b, int(i)), values[i]);
    }
 
    nir_def *combine_block_row(nir_def *row)
@@ -397,25 +420,83 @@ private:
 
    /* ---- other invocations ---- */
 
-   nir_def *exchange_along_row(nir_def *value) { return exchange(value, 1, from.blocks().cols); }
-   nir_def *exchange_along_column(nir_def *value)
+   Values exchange_along_row(Values values)
    {
-      return exchange(value, from.grid().cols, from.blocks().rows);
+      return exchange(std::move(values), 1, from.blocks().cols);
+   }
+   Values exchange_along_column(Values values)
+   {
+      return exchange(std::move(values), from.grid().cols, from.blocks().rows);
    }
 
-   /// The combination of the values of `count` invocations, `step` apart; `count` is a power of
-   /// two. Both invocations of a pair combine in the same order.
-   nir_def *exchange(nir_def *value, uint32_t step, uint32_t count)
+   /// The combinations of each value with the values of `count` invocations, `step` apart; `count` is
+   /// a power of two. First, each invocation of a pair continues with one half of the values, for
+   /// both; at the end, it gets the other half from the other one. Values that are not halved are
+   /// combined twice, in the same order.
+   Values exchange(Values values, uint32_t step, uint32_t count)
    {
       nir_def *self = nir_load_subgroup_invocation(b);
-      for (uint32_t distance = step; distance < step * count; distance *= 2) {
-         nir_def *bit = nir_imm_int(b, int(distance));
-         nir_def *others = cmat::shuffle(b, value, nir_ixor(b, self, bit));
-         nir_def *is_second = nir_ine_imm(b, nir_iand(b, self, bit), 0);
-         nir_def *first = nir_bcsel(b, is_second, others, value);
-         value = r.combine(first, nir_bcsel(b, is_second, value, others));
+      const uint32_t end = step * count;
+      std::vector<uint32_t> halvings;
+      for (uint32_t distance = step; distance < end; distance *= 2) {
+         nir_def *is_second = nir_ine_imm(b, nir_iand_imm(b, self, distance), 0);
+         const bool halves = distance * 2 < end && values.size() % (2 * values_per_word()) == 0;
+         if (halves) {
+            halvings.push_back(distance);
+            const size_t half = values.size() / 2;
+            Values sent = values;
+            for (size_t i = 0; i < half; ++i) {
+               sent[i] = nir_bcsel(b, is_second, values[i], values[half + i]);
+               values[i] = nir_bcsel(b, is_second, values[half + i], values[i]);
+            }
+            sent.resize(half);
+            values.resize(half);
+            const Values others = others_at(distance, sent);
+            for (size_t i = 0; i < half; ++i)
+               values[i] = r.combine(values[i], others[i]);
+            continue;
+         }
+         const Values others = others_at(distance, values);
+         for (size_t i = 0; i < values.size(); ++i) {
+            nir_def *first = nir_bcsel(b, is_second, others[i], values[i]);
+            values[i] = r.combine(first, nir_bcsel(b, is_second, values[i], others[i]));
+         }
       }
-      return value;
+      for (; !halvings.empty(); halvings.pop_back()) {
+         nir_def *is_second = nir_ine_imm(b, nir_iand_imm(b, self, halvings.back()), 0);
+         const Values own = values, others = others_at(halvings.back(), own);
+         for (size_t i = 0; i < own.size(); ++i) {
+            values[i] = nir_bcsel(b, is_second, others[i], own[i]);
+            values.push_back(nir_bcsel(b, is_second, own[i], others[i]));
+         }
+      }
+      return values;
+   }
+
+   unsigned values_per_word() const { return std::max(1u, 32 / r.combine.bits()); }
+
+   /// The values of the invocation that is `distance` away. A shuffle moves a word, with as many
+   /// values as it holds.
+   Values others_at(uint32_t distance, const Values &values)
+   {
+      nir_def *other = nir_ixor(b, nir_load_subgroup_invocation(b), nir_imm_int(b, int(distance)));
+      const unsigned bits = r.combine.bits(), per_word = values_per_word();
+      Values others;
+      for (size_t begin = 0; begin < values.size(); begin += per_word) {
+         const size_t in_word = std::min<size_t>(per_word, values.size() - begin);
+         if (in_word == 1) {
+            others.push_back(cmat::shuffle(b, values[begin], other));
+            continue;
+         }
+         std::array<nir_def *, 4> parts;
+         for (size_t i = 0; i < per_word; ++i)
+            parts[i] = i < in_word ? values[begin + i] : nir_imm_intN_t(b, 0, bits);
+         nir_def *word = nir_pack_bits(b, nir_vec(b, parts.data(), per_word), 32);
+         nir_def *unpacked = nir_unpack_bits(b, cmat::shuffle(b, word, other), bits);
+         for (size_t i = 0; i < in_word; ++i)
+            others.push_back(nir_channel(b, unpacked, i));
+      }
+      return others;
    }
 
    nir_builder *b;

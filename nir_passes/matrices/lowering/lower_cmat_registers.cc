@@ -11,6 +11,7 @@
 #include "nir_passes/matrices/small_floats.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -268,7 +269,10 @@ void for_each_element(Context &s, const HeldBlock &block, const MatrixMemory &me
 struct Arithmetic {
    bool is_float;
    bool dots;     ///< four products of 8-bit integers at once
-   unsigned bits; ///< of the sum; narrow floats are summed in f32
+   unsigned bits; ///< of the sum
+   /// The products are summed first. In f16, a sum then has as few roundings of large numbers as a
+   /// sum in f32 that is rounded once.
+   bool adds_last;
    unsigned result_bits;
    bool a_signed, b_signed, result_signed, saturate;
 
@@ -307,7 +311,7 @@ nir_def *add_product(nir_builder *b, const Arithmetic &arithmetic, nir_def *x, n
                      nir_def *sum)
 {
    if (arithmetic.is_float)
-      return nir_ffma(b, x, y, sum);
+      return sum ? nir_ffma(b, x, y, sum) : nir_fmul(b, x, y);
    if (!arithmetic.dots)
       return nir_iadd(b, nir_imul(b, x, y), sum);
    if (arithmetic.a_signed && arithmetic.b_signed)
@@ -319,13 +323,14 @@ nir_def *add_product(nir_builder *b, const Arithmetic &arithmetic, nir_def *x, n
    return nir_udot_4x8_uadd(b, x, y, sum);
 }
 
-/// A sum begins with the addend. A saturating sum begins with 0: the products alone cannot
-/// overflow.
+/// A sum begins with the addend, or with a number that does not change the first product. A
+/// saturating sum begins with 0: the products alone cannot overflow.
 nir_def *begin(nir_builder *b, const Arithmetic &arithmetic, const glsl_cmat_description &desc,
                nir_def *addend)
 {
    if (arithmetic.is_float)
-      return widen_float(b, addend, desc, arithmetic.bits);
+      return arithmetic.adds_last ? nir_imm_floatN_t(b, -0.0, arithmetic.bits)
+                                  : widen_float(b, addend, desc, arithmetic.bits);
    return arithmetic.saturate ? nir_imm_intN_t(b, 0, arithmetic.bits)
                               : nir_u2uN(b, addend, arithmetic.bits);
 }
@@ -335,7 +340,7 @@ nir_def *finish(nir_builder *b, const Arithmetic &arithmetic, const glsl_cmat_de
                 nir_def *sum, nir_def *addend)
 {
    if (arithmetic.is_float)
-      return round_float(b, sum, desc);
+      return arithmetic.adds_last ? nir_fadd(b, sum, addend) : round_float(b, sum, desc);
    sum = nir_u2uN(b, sum, arithmetic.result_bits);
    if (!arithmetic.saturate)
       return sum;
@@ -462,11 +467,16 @@ void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
                   cols = s.register_map(d.desc).block_cols();
    const unsigned mask = nir_intrinsic_cmat_signed_mask(instr);
    const bool bytes = component_bits(a.desc) == 8 && component_bits(bm.desc) == 8;
+   const bool halves =
+      s.target.float16_sums && std::ranges::all_of(std::array{a, bm, c, d}, [](const Matrix &m) {
+         return m.desc.element_type == GLSL_TYPE_FLOAT16;
+      });
    const Arithmetic arithmetic = {
       .is_float = has_real_components(d.desc),
       .dots = s.target.dot_product_4x8 && bytes && !has_real_components(d.desc) &&
               component_bits(d.desc) == 32 && K % 4 == 0,
-      .bits = std::max(component_bits(d.desc), 32u),
+      .bits = halves ? 16 : std::max(component_bits(d.desc), 32u),
+      .adds_last = halves,
       .result_bits = component_bits(d.desc),
       .a_signed = (mask & NIR_CMAT_A_SIGNED) != 0,
       .b_signed = (mask & NIR_CMAT_B_SIGNED) != 0,
@@ -498,7 +508,7 @@ void lower_muladd_to_registers(Context &s, nir_intrinsic_instr *instr)
    std::vector<nir_def *> results;
    s.for_each_component_unrolled(d.desc, [&](uint32_t i) {
       nir_def *addend = s.load_component(c, nir_imm_int(b, int(i)));
-      nir_def *sum = begin(b, arithmetic, c.desc, addend);
+      nir_def *sum = arithmetic.adds_last ? nullptr : begin(b, arithmetic, c.desc, addend);
       for (uint32_t k = 0; k < length; ++k)
          sum = add_product(b, arithmetic, a_lines[i / cols * length + k],
                            b_lines[i % cols * length + k], sum);

@@ -115,6 +115,7 @@ TEST_F(CompileCached, EverythingIsInTheKey)
       flag(&Driver::storage_buffer_16bit),
       flag(&Driver::buffer_device_address),
       flag(&Driver::integer_dot_product),
+      flag(&Driver::float16_sums),
       flag(&Driver::partial_barriers),
       flag(&Driver::subgroup_arithmetic_with_matrices),
       flag(&Driver::own_matrices),

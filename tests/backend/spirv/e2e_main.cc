@@ -34,6 +34,7 @@ spirv::Driver driver_of(const Device &device)
    d.storage_buffer_8bit = has(device.features12.storageBuffer8BitAccess);
    d.storage_buffer_16bit = has(device.features11.storageBuffer16BitAccess);
    d.integer_dot_product = has(device.features13.shaderIntegerDotProduct);
+   d.float16_sums = device.float16_sums;
    d.buffer_device_address = has(device.features12.bufferDeviceAddress);
    spirv::apply_driver_quirks(d, device.properties12.driverID, device.properties.driverVersion);
    return d;
