@@ -429,48 +429,72 @@ private:
       return exchange(std::move(values), from.grid().cols, from.blocks().rows);
    }
 
-   /// The combinations of each value with the values of `count` invocations, `step` apart; `count` is
-   /// a power of two. First, each invocation of a pair continues with one half of the values, for
-   /// both; at the end, it gets the other half from the other one. Values that are not halved are
-   /// combined twice, in the same order.
+   /// The combinations of each value with the values of `count` invocations that are `step` apart.
+   /// `count` is a power of two. As long as a shuffle moves whole words, each invocation of a pair
+   /// goes on with one half of the values; at the end, it gets the other half back.
    Values exchange(Values values, uint32_t step, uint32_t count)
    {
-      nir_def *self = nir_load_subgroup_invocation(b);
       const uint32_t end = step * count;
       std::vector<uint32_t> halvings;
       for (uint32_t distance = step; distance < end; distance *= 2) {
-         nir_def *is_second = nir_ine_imm(b, nir_iand_imm(b, self, distance), 0);
-         const bool halves = distance * 2 < end && values.size() % (2 * values_per_word()) == 0;
-         if (halves) {
+         const bool has_next = distance * 2 < end;
+         if (has_next && values.size() % (2 * values_per_word()) == 0) {
+            values = combine_half(values, distance);
             halvings.push_back(distance);
-            const size_t half = values.size() / 2;
-            Values sent = values;
-            for (size_t i = 0; i < half; ++i) {
-               sent[i] = nir_bcsel(b, is_second, values[i], values[half + i]);
-               values[i] = nir_bcsel(b, is_second, values[half + i], values[i]);
-            }
-            sent.resize(half);
-            values.resize(half);
-            const Values others = others_at(distance, sent);
-            for (size_t i = 0; i < half; ++i)
-               values[i] = r.combine(values[i], others[i]);
-            continue;
-         }
-         const Values others = others_at(distance, values);
-         for (size_t i = 0; i < values.size(); ++i) {
-            nir_def *first = nir_bcsel(b, is_second, others[i], values[i]);
-            values[i] = r.combine(first, nir_bcsel(b, is_second, values[i], others[i]));
+         } else {
+            values = combine_both(values, distance);
          }
       }
-      for (; !halvings.empty(); halvings.pop_back()) {
-         nir_def *is_second = nir_ine_imm(b, nir_iand_imm(b, self, halvings.back()), 0);
-         const Values own = values, others = others_at(halvings.back(), own);
-         for (size_t i = 0; i < own.size(); ++i) {
-            values[i] = nir_bcsel(b, is_second, others[i], own[i]);
-            values.push_back(nir_bcsel(b, is_second, own[i], others[i]));
-         }
+      for (; !halvings.empty(); halvings.pop_back())
+         values = join_halves(values, halvings.back());
+      return values;
+   }
+
+   /// Both invocations of a pair combine all values, in the same order.
+   Values combine_both(const Values &own, uint32_t distance)
+   {
+      nir_def *second = is_second(distance);
+      Values values = others_at(distance, own);
+      for (size_t i = 0; i < own.size(); ++i) {
+         nir_def *first = nir_bcsel(b, second, values[i], own[i]);
+         values[i] = r.combine(first, nir_bcsel(b, second, own[i], values[i]));
       }
       return values;
+   }
+
+   /// The first invocation of a pair combines the first half of the values, the second one the
+   /// other half.
+   Values combine_half(const Values &own, uint32_t distance)
+   {
+      nir_def *second = is_second(distance);
+      const size_t half = own.size() / 2;
+      Values kept, sent;
+      for (size_t i = 0; i < half; ++i) {
+         kept.push_back(nir_bcsel(b, second, own[half + i], own[i]));
+         sent.push_back(nir_bcsel(b, second, own[i], own[half + i]));
+      }
+      const Values others = others_at(distance, sent);
+      for (size_t i = 0; i < half; ++i)
+         kept[i] = r.combine(kept[i], others[i]);
+      return kept;
+   }
+
+   Values join_halves(const Values &own, uint32_t distance)
+   {
+      nir_def *second = is_second(distance);
+      const Values others = others_at(distance, own);
+      Values values;
+      for (size_t i = 0; i < own.size(); ++i)
+         values.push_back(nir_bcsel(b, second, others[i], own[i]));
+      for (size_t i = 0; i < own.size(); ++i)
+         values.push_back(nir_bcsel(b, second, own[i], others[i]));
+      return values;
+   }
+
+   /// Whether this is the second invocation of a pair.
+   nir_def *is_second(uint32_t distance)
+   {
+      return nir_test_mask(b, nir_load_subgroup_invocation(b), distance);
    }
 
    unsigned values_per_word() const { return std::max(1u, 32 / r.combine.bits()); }
