@@ -329,6 +329,7 @@ void get_sampler_limits(vk_properties *p)
 void get_host_copy_properties(vk_properties *p)
 {
    static VkImageLayout layouts[] = {
+      VK_IMAGE_LAYOUT_PREINITIALIZED,
       VK_IMAGE_LAYOUT_GENERAL,
       VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
       VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL,

@@ -157,7 +157,7 @@ VkImageFormatProperties image_limits(VkFormat format, VkImageType type)
 static bool has_supported_samples(const VkImageCreateInfo &info)
 {
    return info.samples == VK_SAMPLE_COUNT_1_BIT ||
-          (info.samples == VK_SAMPLE_COUNT_4_BIT && info.mipLevels == 1 &&
+          ((info.samples & sample_counts) && info.mipLevels == 1 &&
            may_have_samples(info.imageType, info.tiling, info.flags, info.format));
 }
 

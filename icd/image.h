@@ -74,7 +74,8 @@ ImageLayout layout_of(VkDevice, const VkImageCreateInfo &);
 /// The texels of an aspect; a stencil is the component R.
 std::optional<TexelFormat> plane_format(VkFormat, VkImageAspectFlags);
 
-constexpr VkSampleCountFlags sample_counts = VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_4_BIT;
+constexpr VkSampleCountFlags sample_counts =
+   VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_2_BIT | VK_SAMPLE_COUNT_4_BIT | VK_SAMPLE_COUNT_8_BIT;
 bool may_have_samples(VkImageType, VkImageTiling, VkImageCreateFlags, VkFormat);
 
 /// The largest images of a format and a type; whether an image keeps to them.
