@@ -99,6 +99,34 @@ bool bind_all(const Submission *submission)
    return std::all_of(submission->binds, submission->binds + submission->bind_count, bind_sparse);
 }
 
+/// Requires the mutex of `progress`.
+void signal(const Submission *submission)
+{
+   for (uint32_t i = 0; i < submission->signal_count; i++) {
+      auto *timeline = reinterpret_cast<TimelineSync *>(submission->signals[i].sync);
+      timeline->signal(submission->signals[i].signal_value);
+   }
+}
+
+void complete(Queue *queue, Submission *submission)
+{
+   // One change for all: a thread that waits for several is woken once.
+   queue->device()->progress.update([&] { signal(submission); });
+   destroy_submission(submission);
+}
+
+/// Whether the submission has neither waits nor commands, and nothing precedes it. Its binds take
+/// effect here: a program that gives up may free their memory, or destroy the semaphores, before
+/// the thread runs. If the kernel refuses a bind, the thread reports it.
+bool ends_at_once(const Queue *queue, Submission *submission)
+{
+   if (queue->is_running || queue->first || submission->wait_count > 0)
+      return false;
+   if (bind_all(submission))
+      submission->bind_count = 0;
+   return submission->bind_count == 0 && submission->command_buffer_count == 0;
+}
+
 /// The runtime's hook: vkQueueSubmit calls it; it passes the work to the queue's thread.
 VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
 {
@@ -121,25 +149,18 @@ VkResult driver_submit(vk_queue *vk, vk_queue_submit *submit)
          destroy_submission(submission);
          return VK_ERROR_DEVICE_LOST;
       }
-      // Binds that wait for nothing take effect here: a program that gives up may free their memory
-      // before the thread runs. If the kernel refuses one, the thread reports it.
-      if (submission->wait_count == 0 && !queue->activity().works && bind_all(submission))
-         submission->bind_count = 0;
-      *queue->last_link = submission;
-      queue->last_link = &submission->next;
-      queue->activity().works = true;
+      if (!ends_at_once(queue, submission)) {
+         *queue->last_link = submission;
+         queue->last_link = &submission->next;
+         queue->activity().works = true;
+         submission = nullptr;
+      }
    }
-   queue->changed.notify_one();
+   if (submission)
+      complete(queue, submission);
+   else
+      queue->changed.notify_one();
    return VK_SUCCESS;
-}
-
-/// Requires the mutex of `progress`.
-void signal(const Submission *submission)
-{
-   for (uint32_t i = 0; i < submission->signal_count; i++) {
-      auto *timeline = reinterpret_cast<TimelineSync *>(submission->signals[i].sync);
-      timeline->signal(submission->signals[i].signal_value);
-   }
 }
 
 /// False if the device is lost or destroyed meanwhile: the rest of the submission does not run.
@@ -205,10 +226,12 @@ void run_queue(Queue *queue)
       {
          std::unique_lock lock(queue->mutex);
          queue->activity().works = queue->first != nullptr;
+         queue->is_running = false;
          queue->changed.wait(lock, [&] { return queue->first || queue->stop; });
          if (!queue->first)
             return;
          submission = queue->first;
+         queue->is_running = true;
          queue->first = submission->next;
          if (!queue->first)
             queue->last_link = &queue->first;
@@ -217,9 +240,7 @@ void run_queue(Queue *queue)
          lose(queue, submission);
          continue;
       }
-      // One change for all: a thread that waits for several is woken once.
-      queue->device()->progress.update([&] { signal(submission); });
-      destroy_submission(submission);
+      complete(queue, submission);
    }
 }
 

@@ -49,6 +49,7 @@ struct Queue {
    std::mutex mutex; ///< guards the members below
    std::condition_variable changed;
    Submission *first, **last_link;
+   bool is_running = false; ///< the thread has taken a submission
    bool stop;
    bool lost; ///< no further work runs
 

@@ -106,6 +106,31 @@ TEST_F(SyncTest, FenceLifeCycle)
    EXPECT_VK(vkGetFenceStatus(device, make_fence(VK_FENCE_CREATE_SIGNALED_BIT)));
 }
 
+/// A program that gives up destroys semaphores without waiting for such submissions.
+TEST_F(SyncTest, SubmissionsWithoutWorkEndAtOnce)
+{
+   const VkSemaphore before = make_semaphore(true), after = make_semaphore(true),
+                     behind = make_semaphore(true);
+   const auto value_of = [&](VkSemaphore semaphore) {
+      uint64_t value = 0;
+      EXPECT_VK(vkGetSemaphoreCounterValue(device, semaphore, &value));
+      return value;
+   };
+   const VkFence fence = make_fence();
+   ASSERT_VK(submit(VK_NULL_HANDLE, VK_NULL_HANDLE, 0, before, 1, fence));
+   EXPECT_EQ(value_of(before), 1u);
+   EXPECT_VK(vkGetFenceStatus(device, fence));
+
+   // But not before earlier ones.
+   ASSERT_VK(submit(VK_NULL_HANDLE, before, 2, after, 1));
+   ASSERT_VK(submit(VK_NULL_HANDLE, VK_NULL_HANDLE, 0, behind, 1));
+   EXPECT_EQ(wait(behind, 1, 20000000), VK_TIMEOUT);
+   EXPECT_EQ(value_of(after), 0u);
+   signal(before, 2);
+   EXPECT_VK(wait(behind, 1, wait_limit));
+   EXPECT_EQ(value_of(after), 1u);
+}
+
 TEST_F(SyncTest, WaitForAnyFence)
 {
    VkFence fences[] = {make_fence(), make_fence(), make_fence()};
