@@ -5,12 +5,11 @@
 
 #include "backend/cpu/codegen/facts/workgroups_per_kernel.h"
 
+#include "nir_passes/def_table.h"
+
 #include "compiler/nir/nir_builder.h"
 
-#include "util/hash_table.h"
-
 #include <algorithm>
-#include <memory>
 #include <unordered_map>
 
 namespace weft::cpu {
@@ -273,8 +272,7 @@ public:
    Joiner(nir_function_impl *impl, uint32_t count, const Dependences &dependences)
        : impl(impl), b(nir_builder_create(impl)), dependences(dependences)
    {
-      while (copies.size() + 1 < count)
-         copies.emplace_back(_mesa_pointer_hash_table_create(nullptr));
+      copies.resize(count - 1);
    }
 
    void run()
@@ -286,26 +284,21 @@ public:
          copy_instructions(block);
       for (const PhiCopy &copy : phis) {
          nir_foreach_phi_src(src, copy.phi)
-            nir_src_rewrite(&src->src, copy_of(src->src.ssa, copy.of));
+            nir_src_rewrite(&src->src, copy_of(src->src.ssa, *copy.of));
       }
    }
 
 private:
-   struct DestroyTable {
-      void operator()(hash_table *table) const { _mesa_hash_table_destroy(table, nullptr); }
-   };
-   using Copies = std::unique_ptr<hash_table, DestroyTable>; ///< nir_def → nir_def
-
    struct PhiCopy {
       nir_phi_instr *phi;
-      hash_table *of;
+      const DefTable *of;
    };
 
    /// The value of another workgroup; the same value if it does not depend on the workgroup.
-   static nir_def *copy_of(nir_def *def, hash_table *of)
+   static nir_def *copy_of(nir_def *def, const DefTable &of)
    {
-      const hash_entry *found = _mesa_hash_table_search(of, def);
-      return found ? static_cast<nir_def *>(found->data) : def;
+      nir_def *found = of.find(def);
+      return found ? found : def;
    }
 
    /// The sources are the first workgroup's until all values are there.
@@ -313,13 +306,13 @@ private:
    {
       if (!dependences.of(&phi->def).workgroup)
          return;
-      for (const Copies &of : copies) {
+      for (DefTable &of : copies) {
          nir_phi_instr *copy = nir_phi_instr_create(b.shader);
          nir_def_init(&copy->instr, &copy->def, phi->def.num_components, phi->def.bit_size);
          nir_foreach_phi_src(src, phi) nir_phi_instr_add_src(copy, src->pred, src->src.ssa);
          nir_instr_insert_after(&phi->instr, &copy->instr);
-         _mesa_hash_table_insert(of.get(), &phi->def, &copy->def);
-         phis.push_back({copy, of.get()});
+         of.insert(&phi->def, &copy->def);
+         phis.push_back({copy, &of});
       }
    }
 
@@ -346,7 +339,7 @@ private:
       if (neighbours.empty())
          return;
       b.cursor = nir_after_instr(neighbours.back());
-      for (const Copies &of : copies) {
+      for (DefTable &of : copies) {
          for (const nir_instr *instr : neighbours)
             nir_builder_instr_insert(&b, nir_instr_clone_deep(b.shader, instr, of.get()));
       }
@@ -359,14 +352,14 @@ private:
       for (uint32_t i = 0; i < copies.size(); i++) {
          nir_def *id = nir_vec3(&b, nir_iadd_imm(&b, nir_channel(&b, first, 0), i + 1),
                                 nir_channel(&b, first, 1), nir_channel(&b, first, 2));
-         _mesa_hash_table_insert(copies[i].get(), first, id);
+         copies[i].insert(first, id);
       }
    }
 
    nir_function_impl *const impl;
    nir_builder b;
    const Dependences &dependences;
-   std::vector<Copies> copies; ///< of each further workgroup
+   std::vector<DefTable> copies; ///< of each further workgroup
    std::vector<PhiCopy> phis;
 };
 

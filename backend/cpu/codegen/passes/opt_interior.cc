@@ -8,15 +8,14 @@
 #include "backend/cpu/codegen/facts/lane_offsets.h"
 #include "backend/cpu/codegen/plans/memory_access.h"
 
+#include "nir_passes/def_table.h"
 #include "nir_passes/matrices/cmat_intrinsics.h"
 
 #include "compiler/nir/nir_builder.h"
 #include "compiler/nir/nir_control_flow.h"
-#include "util/hash_table.h"
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -309,10 +308,6 @@ Order order_of(nir_op op)
    }
 }
 
-using DefTable =
-   std::unique_ptr<hash_table,
-                   decltype([](hash_table *table) { _mesa_hash_table_destroy(table, nullptr); })>;
-
 /// Emits the decision and both versions.
 class Splitter {
 public:
@@ -325,7 +320,7 @@ public:
    {
       nir_cf_list general, interior;
       nir_cf_extract(&general, nir_before_impl(impl), nir_after_impl(impl));
-      const DefTable clones(_mesa_pointer_hash_table_create(nullptr));
+      const DefTable clones;
       nir_cf_list_clone(&interior, &general, &impl->cf_node, clones.get());
 
       b.cursor = nir_before_impl(impl);
@@ -340,16 +335,10 @@ public:
 
       // Backwards: a clamped number may be clamped again.
       for (size_t i = facts.size(); i-- > 0;)
-         use(facts[i], clones.get());
+         use(facts[i], clones);
    }
 
 private:
-   static nir_def *find(hash_table *table, nir_def *def)
-   {
-      const hash_entry *entry = _mesa_hash_table_search(table, def);
-      return entry ? static_cast<nir_def *>(entry->data) : nullptr;
-   }
-
    /// A condition, uniform or of each lane.
    nir_def *holds(const Fact &fact)
    {
@@ -414,14 +403,13 @@ private:
    nir_def *early(nir_def *def)
    {
       def = simplest(def);
-      if (nir_def *found = find(earlier.get(), def))
+      if (nir_def *found = earlier.find(def))
          return found;
       nir_foreach_src(
          def->parent_instr,
          [](nir_src *src, void *data) {
             auto *self = static_cast<Splitter *>(data);
-            nir_def *value = self->early(src->ssa);
-            _mesa_hash_table_insert(self->earlier.get(), src->ssa, value);
+            self->earlier.insert(src->ssa, self->early(src->ssa));
             return true;
          },
          this);
@@ -438,17 +426,17 @@ private:
    }
 
    /// Makes the interior's version simpler.
-   void use(const Fact &fact, hash_table *clones)
+   void use(const Fact &fact, const DefTable &clones)
    {
-      nir_def *value = find(clones, fact.value);
+      nir_def *value = clones.find(fact.value);
       b.cursor = nir_after_instr(value->parent_instr);
       switch (fact.is) {
       case Fact::Is::operand:
-         nir_def_rewrite_uses(value, find(clones, fact.other));
+         nir_def_rewrite_uses(value, clones.find(fact.other));
          break;
       case Fact::Is::in_row:
          nir_def_rewrite_uses(value,
-                              nir_iadd(&b, find(clones, fact.other), differences.at(fact.value)));
+                              nir_iadd(&b, clones.find(fact.other), differences.at(fact.value)));
          break;
       case Fact::Is::true_value:
       case Fact::Is::false_value:
@@ -460,7 +448,7 @@ private:
    nir_function_impl *const impl;
    nir_builder b;
    const Extents &extents;
-   const DefTable earlier{_mesa_pointer_hash_table_create(nullptr)};
+   DefTable earlier;
    std::unordered_map<nir_def *, nir_def *> simpler, differences;
 };
 
